@@ -19,6 +19,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 import psycopg
+import sqlglot
 
 Fact = tuple[object, ...]
 """A table's name and its cells."""
@@ -95,7 +96,7 @@ def typed(*columns: tuple[str, tuple[object, ...]], keys: tuple[tuple[int, ...],
 
 ONES = (Decimal("1"), Decimal("1.0"), Decimal("2.00"))
 WORDS = ("x", "x ", "X")
-DAYS = (date(2020, 1, 1), date(2020, 1, 2))
+DAYS = (date(2019, 12, 31), date(2020, 1, 1))
 MOMENTS = (datetime(2020, 1, 1), datetime(2020, 1, 1, 12))
 OUTSIDE_OF_THE_SCHEMA = {"amount": "DOMAIN amount AS numeric"}
 ENUMS = {"mood": "TYPE mood AS ENUM ('y', 'x')"}
@@ -120,6 +121,41 @@ TYPED = (
     typed(*5 * [("interval", ("1 day", "24 hours"))]),
 )
 """With values of other types, among them some that are equal and shown differently."""
+FAR_DAY, FAR_MOMENT = ("date", ("2020-01-01", "300000-01-01")), ("timestamp", ("2020-01-01", "4714-11-24 BC"))
+HUGE, DOUBLE = ("numeric", ("1", "1e400")), ("double precision", ("1", "1.7e308"))
+EXTREME = (
+    typed(FAR_DAY, FAR_MOMENT, FAR_DAY, FAR_MOMENT, FAR_DAY),
+    typed(HUGE, DOUBLE, HUGE, DOUBLE, ("real", ("1", "3e38"))),
+    typed(
+        ("smallint", (1, -32768)), HUGE, ("bigint", (1, -(2**63))), DOUBLE, ("numeric(4, 1)", ("1", "-999.9"))
+    ),
+)
+"""With values on which some expressions fail that others of the type let pass."""
+FUNCTIONS = {
+    "date": (
+        "GREATEST({0}, {1}) > {2}",
+        "NULLIF({0}, {1}) IS NULL",
+        "date_trunc('day', {0}) = {2}",
+        "date_trunc('year', {0}) = {2}",
+        "EXTRACT(HOUR FROM {0}) = 0",
+        "EXTRACT(YEAR FROM {0}) > 2020",
+        "CAST({0} AS timestamp) = {2}",
+        "{0} IN ({1}, {2})",
+        "{0} BETWEEN {1} AND {2}",
+    ),
+    "number": (
+        "LEAST({0}, {1}) < {2}",
+        "NULLIF({0}, {1}) IS NULL",
+        "{0} IN ({1}, {2})",
+        "{0} BETWEEN {1} AND {2}",
+        "abs({0}) = {2}",
+        "- {0} < {1}",
+        "round({0}) = {1}",
+        "CAST({0} AS bigint) = 1",
+        "{0} = {1}",
+    ),
+}
+"""Conditions of two columns and a constant."""
 
 
 def literals(schema: Schema) -> list[str]:
@@ -283,6 +319,8 @@ class Grammar:
     constants: Sequence[str] = ("0", "1", "2", "1", "2", "'1'", "NULL", "(1)", "-1")
     named: list[Source] = field(default_factory=list)
     """Queries of WITH."""
+    functions: Sequence[str] = ()
+    """Further conditions, of two columns and a constant."""
 
     def chance(self, share: float) -> bool:
         """Whether something of this share happens."""
@@ -342,11 +380,14 @@ class Grammar:
         aggregates = ["COUNT(*)", f"COUNT({column})", f"COUNT(DISTINCT {column})"]
         if not self.plain:
             aggregates += [f"SUM({column})", f"MIN({column})", f"MAX({column})"]
-            aggregates += [f"COUNT(*) FILTER (WHERE {self.leaf(own)})"]
+            aggregates += [f"COUNT(CASE WHEN {self.leaf(own)} THEN 1 END)"]
+            aggregates += [f"{self.random.choice(aggregates)} FILTER (WHERE {self.leaf(own)})"]
         shown = [*keys, *(self.random.choice(aggregates) for _ in range(arity - len(keys)))]
         sets = self.random.choice(["{}", "{}", "{}", "{}", "ROLLUP ({})", "CUBE ({})"])
         by = f" GROUP BY {('{}' if self.plain else sets).format(', '.join(keys))}" if keys else ""
-        having = f" HAVING {aggregates[-2]} > {self.value()}" if not self.plain and self.chance(0.3) else ""
+        having = f" HAVING {aggregates[-3]} > {self.value()}" if not self.plain and self.chance(0.3) else ""
+        if keys and not self.plain and self.chance(0.3):
+            having = f" HAVING {keys[0]} = {self.value()}" + having.replace(" HAVING", " AND")
         return f"SELECT {', '.join(shown)} FROM {text}{where}{by}{having}"
 
     def shown(self, depth: int, own: Sequence[Source], scopes: Sequence[Source]) -> str:
@@ -438,6 +479,8 @@ class Grammar:
             self.random.choice([self.column(sources), self.value(), self.value()]),
         )
         operator = self.random.choice(["=", "=", "=", "<>", "<>", "<", "<=", ">", ">="])
+        if self.functions and self.chance(0.3):
+            return self.random.choice(self.functions).format(column, self.column(sources), self.value())
         if self.plain:
             return f"{column} {operator} {other}"
         return self.random.choice(
@@ -448,7 +491,15 @@ class Grammar:
                 f"{column} {self.random.choice(['', 'NOT '])}BETWEEN {self.value()} AND {other}",
                 f"{column} IS {self.random.choice(['NOT ', ''])}NULL",
                 f"{column} IS {self.random.choice(['NOT ', ''])}DISTINCT FROM {other}",
-                f"COALESCE({column}, 1) {operator} {self.value()}",
+                f"COALESCE({column}, {self.value()}) {operator} {self.value()}",
+                f"({column}, {self.column(sources)}) {operator} ({self.value()}, {other})",
+                f"({column}, {self.column(sources)}) {self.random.choice(['', 'NOT '])}IN "
+                f"(({self.value()}, {self.value()}), ({self.value()}, {self.value()}))",
+                f"{column} = ANY('{{1,{self.random.choice(['2', 'null', 'x'])}}}')",
+                f"{column} {self.random.choice(['', 'NOT '])}LIKE '{self.random.choice(['x', 'x%', '_'])}'",
+                f"{self.random.choice(['LOWER', 'UPPER'])}({column}) {operator} {self.value()}",
+                f"EXTRACT(YEAR FROM {column}) {operator} {self.random.choice(['2019', '2020'])}",
+                f"EXTRACT(YEAR FROM {column}) {self.random.choice(['', 'NOT '])}BETWEEN 2018 AND 2019",
                 f"{column} + 1 {operator} {self.value()}",
                 f"2 / {column} {operator} {self.value()}",
                 f"({column} {operator} {other}) IS {self.random.choice(['NOT TRUE', 'TRUE', 'UNKNOWN'])}",
@@ -491,6 +542,16 @@ class Grammar:
         return f"{column} {self.random.choice(['=', '<>', '<', '>='])} {self.scalar(depth - 1, sources)}"
 
 
+def in_other_order(sql: str) -> str:
+    """The query with the sides of every AND exchanged: of conditions of one cost the first is tried first."""
+    tree = sqlglot.parse_one(sql, read="postgres")
+    for node in list(tree.find_all(sqlglot.exp.And)):
+        left, right = node.this, node.expression
+        node.set("this", right)
+        node.set("expression", left)
+    return tree.sql("postgres")
+
+
 def drawn_rows(random: Random, schema: Schema, most: int) -> list[Fact]:
     """A few of all rows, of one or two tables above all, so that queries have some in common."""
     every = facts(schema)
@@ -501,6 +562,8 @@ def drawn_rows(random: Random, schema: Schema, most: int) -> list[Fact]:
 
 def drawn_queries(random: Random, schema: Schema, number: int) -> Iterator[str]:
     """Queries of the schema."""
-    constants = {} if schema in INTEGERS else {"constants": literals(schema)}
+    more = {} if schema in INTEGERS else {"constants": literals(schema)}
+    if schema in EXTREME:
+        more["functions"] = FUNCTIONS["date" if schema is EXTREME[0] else "number"]
     for _ in range(number):
-        yield Grammar(random, schema, random.random() < 0.45, **constants).query()
+        yield Grammar(random, schema, random.random() < 0.45, **more).query()

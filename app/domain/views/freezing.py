@@ -13,7 +13,7 @@ from typing import Final
 from app.domain.views.instances import Row, Side, Witness
 from app.domain.views.patterns import Hit
 from app.domain.views.queries import Constant, Term
-from app.domain.views.ranges import Cell, Value
+from app.domain.views.ranges import Cell, Range, Value
 from app.domain.views.stand_ins import StandIns
 from app.domain.views.work import Work
 
@@ -65,13 +65,18 @@ def _cells(terms: Sequence[Term], values: Values) -> tuple[Cell, ...]:
 def _spare_values(hit: Hit, stand_ins: StandIns, work: Work) -> dict[Term, Cell] | None:
     """A value for each class: in its range, of no query, different within each pattern."""
     patterns = [frozenset(terms_of(hit, number)) for number in (0, 1)]
-    texts, numbers = stand_ins.new_texts(), stand_ins.new_numbers()
+    texts, numbers = stand_ins.new_texts(), dict[Range, Iterator[Value]]()
     values: dict[Term, Cell] = {}
+    taken_numbers = set[Value]()
     finite: dict[Term, list[Value]] = {}
     for term in dict.fromkeys(term for number in (0, 1) for term in terms_of(hit, number)):
         range_ = hit.pattern.range_of(term)
-        if range_.values is None:
-            values[term] = next(texts) if range_.kind == "any" else next(numbers)
+        if range_.values is None and range_.kind == "any":
+            values[term] = next(texts)
+        elif range_.values is None:
+            own = numbers.setdefault(range_, stand_ins.new_numbers(range_))
+            values[term] = number = next(value for value in own if value not in taken_numbers)
+            taken_numbers.add(number)
         else:
             finite[term] = [own for own in stand_ins.of(range_) if own not in stand_ins.constants]
     order = sorted(finite, key=lambda term: len(finite[term]))

@@ -14,6 +14,8 @@ Value = str | int | Fraction
 Cell = Value | None
 """What a row holds in a column; None is NULL."""
 Kind = Literal["any", "number", "integer"]
+Limits = tuple[int | Fraction, int | Fraction, int | Fraction]
+"""The least and the greatest number, and what all are multiples of."""
 T = TypeVar("T", bound=Hashable)
 MOST_DIGITS: Final = 60
 """Of a number, before and after the point."""
@@ -62,6 +64,8 @@ class Range:
     """``any`` knows only equality; ``number`` is ordered and dense, ``integer`` ordered and discrete."""
     values: frozenset[Value] | None = None
     """The members of a finite range; None: all of the kind."""
+    limits: Limits | None = None
+    """Of numbers that are not listed; None: there are none."""
 
     def __contains__(self, value: Cell) -> bool:
         if self.values is not None:
@@ -70,16 +74,22 @@ class Range:
             case "any":
                 return value is not None
             case "number":
-                return isinstance(value, int | Fraction)
+                return isinstance(value, int | Fraction) and self._is_within_limits(value)
             case "integer":
-                return isinstance(value, int)
+                return isinstance(value, int) and self._is_within_limits(value)
+
+    def _is_within_limits(self, number: int | Fraction) -> bool:
+        limits = self.limits
+        return limits is None or (limits[0] <= number <= limits[1] and number % limits[2] == 0)
 
     def meet(self, other: Range) -> Range:
         """The values that are in both."""
         if self.values is None:
             if other.values is not None:
                 return other.meet(self)
-            return max(self, other, key=lambda own: _NARROWNESS[own.kind])
+            narrower = max(self, other, key=lambda own: _NARROWNESS[own.kind])
+            limits = min(filter(None, (self.limits, other.limits)), key=lambda own: own[1], default=None)
+            return Range(narrower.kind, limits=limits)
         if other.values is not None:
             return Range("any", self.values & other.values)
         if other.kind == "any":

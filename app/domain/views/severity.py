@@ -88,4 +88,4 @@ def _values(stand_ins: StandIns, range_: Range) -> list[Value]:
     constants = sorted((value for value in stand_ins.constants if value in range_), key=in_order)
     if range_.values is not None:
         return constants + sorted(range_.values - stand_ins.constants, key=in_order)[:1]
-    return [*constants, ANY if range_.kind == "any" else next(stand_ins.new_numbers())]
+    return [*constants, ANY if range_.kind == "any" else next(stand_ins.new_numbers(range_))]

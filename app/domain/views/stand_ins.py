@@ -66,16 +66,31 @@ class StandIns:
         """Texts that nothing names: #1, #2, and so on."""
         return (text for number in count(1) if (text := f"#{number}") not in self._known)
 
-    def new_numbers(self) -> Iterator[int]:
-        """Whole numbers above all that are named."""
+    def new_numbers(self, within: Range) -> Iterator[Number]:
+        """Numbers that nothing names: above all that are named, if the range has room there."""
         named = [value for value in self._known if not isinstance(value, str)]
-        return count(floor(max(named, default=_START)) + 1)
+        first, variables = floor(max(named, default=_START)) + 1, len(self.fresh)
+        low, high, step = within.limits or (first, first + variables, 1)
+        if low <= first <= high - variables:
+            return iter(count(first))
+        unit = 1 if variables + len(named) <= high else step
+        return (own for number in count(1) if (own := exact(Fraction(number * unit))) not in self._known)
 
     def of(self, range_: Range) -> tuple[Value, ...]:
         """The values to try; those of no query first. A range of ``any`` has the ``fresh`` ones besides."""
         if range_ not in self._preferred:
-            values = sorted(self._members(range_), key=in_order)
-            self._preferred[range_] = tuple(sorted(values, key=self.constants.__contains__))
+            values = set(self._members(range_))
+            if range_.limits is not None:
+                step = range_.limits[2]
+                values |= {
+                    exact(Fraction(round(own / step) * step)) for own in values if not isinstance(own, str)
+                }
+                values |= set(islice(self.new_numbers(range_), self._ordered))
+            # Numbers that the range has not stand for those that are ordered like them, and prove nothing.
+            wanted = sorted(
+                sorted(values, key=in_order), key=lambda own: (own not in range_, own in self.constants)
+            )
+            self._preferred[range_] = tuple(wanted)
         return self._preferred[range_]
 
     def _members(self, range_: Range) -> Set[Value]:

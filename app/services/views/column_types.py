@@ -12,11 +12,21 @@ from fractions import Fraction
 from math import floor
 from typing import Final, Literal
 
-from app.domain.views.ranges import Cell, Range, Value, exact, in_digits
+from app.domain.views.ranges import Cell, Limits, Range, Value, exact, in_digits
 
 Family = Literal["untyped", "number", "text", "boolean", "date", "time", "timestamp", "opaque", "unknown"]
 """Columns of an opaque type are compared with others of it only, those of an unknown one with nothing."""
 SECONDS_OF_A_DAY: Final = 86_400
+_MICROSECOND: Final = Fraction(1, SECONDS_OF_A_DAY * 10**6)
+_FIRST_DAY: Final = -1_721_425  # In 4714 BC, the first that PostgreSQL knows.
+_LAST_DAY: Final = 2_147_483_493 + _FIRST_DAY
+_LIMITS: Final[dict[str, Limits]] = {
+    **{name: (-(2**n), 2**n - 1, 1) for name, n in (("smallint", 15), ("integer", 31), ("bigint", 63))},
+    "date": (_FIRST_DAY, _LAST_DAY, 1),
+    "timestamp": (_FIRST_DAY, 109_203_528 + _FIRST_DAY - _MICROSECOND, _MICROSECOND),
+    "time": (0, 1, _MICROSECOND),
+}
+_DAYS_OF_400_YEARS: Final = 146_097
 PADDED: Final = "char"
 """The name of the opaque type of padded texts."""
 
@@ -34,6 +44,28 @@ class ColumnType:
     """How many digits all its numbers show behind the point, or how many characters its padded texts have;
     None: that is not known.
     """
+    declared: str = ""
+    """What PostgreSQL calls it, with its size in parentheses; empty: that is not known."""
+
+    @property
+    def limits(self) -> Limits | None:
+        """Between which numbers all its own are, but for infinity and NaN, and of what they are multiples."""
+        name, _, written = self.declared.rstrip(")").partition("(")
+        size = [int(own) for own in written.split(",") if own.isdecimal()]
+        if name == "numeric" and size:
+            step = Fraction(1, 10 ** (size[1] if size[1:] else 0))
+            return (1 - 10 ** size[0]) * step, (10 ** size[0] - 1) * step, step
+        found = _LIMITS.get(name)
+        return found and (*found[:2], Fraction(1, SECONDS_OF_A_DAY * 10 ** size[0]) if size else found[2])
+
+    def has(self, value: Value) -> bool:
+        """Whether a column of the type can hold the value."""
+        if self.values is not None:
+            return value in self.values
+        if isinstance(value, str):
+            name, _, size = self.declared.rstrip(")").partition("(")
+            return name != "varchar" or not size.isdecimal() or len(value) <= int(size)
+        return value in Range("number", limits=self.limits)
 
     @property
     def is_ordered(self) -> bool:
@@ -97,12 +129,14 @@ def shown(cell: Cell, of: ColumnType) -> Cell:
     day = floor(cell)
     if of.family == "time":
         return _time_of_day(Fraction(cell)) if day == 0 else f"#{in_digits(cell)}"
-    try:
-        words = date.fromordinal(day).isoformat()
-    except (ValueError, OverflowError):
+    if not _FIRST_DAY <= day <= _LAST_DAY:
         return f"#{in_digits(cell)}"
+    cycles, rest = divmod(day - 1, _DAYS_OF_400_YEARS)
+    like = date.fromordinal(rest + 1)
+    year = like.year + 400 * cycles
     # A column of dates may have been joined with one of moments.
-    return words if of.family == "date" and cell == day else f"{words} {_time_of_day(Fraction(cell - day))}"
+    time = "" if of.family == "date" and cell == day else f" {_time_of_day(Fraction(cell - day))}"
+    return f"{max(year, 1 - year):04}{like.isoformat()[4:]}{time}{'' if year > 0 else ' BC'}"
 
 
 def _time_of_day(share: Fraction) -> str:

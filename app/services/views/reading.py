@@ -8,6 +8,7 @@ from typing import Final
 
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.views.datalog import head_of, parse_query, subgoal_places
+from app.domain.views.ranges import Range
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition, built
 from app.services.views.column_types import ColumnType, type_of
 from app.services.views.published import Language, Part, Place, PublishedQuery, SqlDialect
@@ -64,7 +65,19 @@ def read_schema(
             schema = built(found.definitions, found.foreign_keys)
         except InvalidInput as error:
             raise InvalidInput([replace(own, pointer="") for own in error.faults]) from None
+    schema = limited(schema, found.types)
     return ReadSchema(schema, found.types, found.qualified, found.warnings, found.definitions)
+
+
+def limited(schema: RelationalSchema, types: Mapping[str, Sequence[ColumnType]]) -> RelationalSchema:
+    """The schema with no number in a column that its type cannot hold."""
+
+    def own(range_: Range, kind: ColumnType) -> Range:
+        return replace(range_, limits=kind.limits) if range_.values is None else range_
+
+    found = {name: tuple(map(own, it.ranges, types[name])) for name, it in schema.relations.items()}
+    relations = {name: replace(it, ranges=found[name]) for name, it in schema.relations.items()}
+    return replace(schema, relations=relations)
 
 
 def reader(

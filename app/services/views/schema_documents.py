@@ -6,7 +6,9 @@ from app.domain.views.relational_schema import ForeignKey, RelationDefinition, b
 from app.services.fingerprints import plain
 from app.services.resources import JsonObject
 from app.services.views.column_types import ColumnType
-from app.services.views.reading import ReadSchema
+from app.services.views.reading import ReadSchema, limited
+
+_OF_A_TYPE = ("family", "name", "size", "declared")
 
 
 def schema_document(schema: ReadSchema) -> JsonObject:
@@ -27,7 +29,7 @@ def schema_document(schema: ReadSchema) -> JsonObject:
                 {"from": own.source, "to": own.target} for own in schema.relational.foreign_keys
             ],
             "types": {
-                name: [{"family": own.family, "name": own.name, "size": own.size} for own in types]
+                name: [{key: getattr(own, key) for key in _OF_A_TYPE} for own in types]
                 for name, types in schema.types.items()
             },
             "qualified": schema.qualified,
@@ -52,10 +54,11 @@ def schema_of(document: JsonObject) -> ReadSchema:
     relational = built(definitions, foreign_keys)
     types = {
         name: tuple(
-            ColumnType(own["family"], range_.values, own["name"], own.get("size"))
+            # Schemas that were stored before say less of their types.
+            ColumnType(own["family"], range_.values, own["name"], own.get("size"), own.get("declared", ""))
             for own, range_ in zip(described, relational.relations[name].ranges, strict=True)
         )
         for name, described in document["types"].items()
     }
     qualified = {name: tuple(parts) for name, parts in document["qualified"].items()}
-    return ReadSchema(relational, types, qualified, tuple(document["warnings"]), definitions)
+    return ReadSchema(limited(relational, types), types, qualified, tuple(document["warnings"]), definitions)

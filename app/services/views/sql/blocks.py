@@ -9,7 +9,9 @@ from sqlglot import exp
 
 from app.domain.views.queries import Variable
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operands
+from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Named, Names, Scope, Source
+from app.services.views.sql.row_conditions import asked_of_groups, only_count
 from app.services.views.sql.rows import Body, Rows
 
 TableReader = Callable[[exp.Expr, Scope], tuple[Rows, str]]
@@ -42,6 +44,15 @@ class From:
     """The first of the items that a join joins: those behind the last comma."""
 
 
+@dataclass(frozen=True)
+class _Left:
+    """A LEFT JOIN, the item that it may leave out, and what it asks."""
+
+    join: exp.Join
+    item: Item
+    asked: list[Alternatives]
+
+
 class FromReader:
     """Reads a FROM into its scope."""
 
@@ -50,6 +61,7 @@ class FromReader:
         self._text = names.text
         self._conditions = conditions
         self._read = read
+        self._left: list[_Left] = []
 
     def read(self, select: exp.Select, scope: Scope) -> From:
         """The items and their conditions, WHERE among them."""
@@ -58,10 +70,30 @@ class FromReader:
             self._add(start.this, found)
         for join in select.args.get("joins") or ():
             self._join(join, found)
-        where = select.args.get("where")
-        for own in operands(where.this, exp.And) if where is not None else ():
+        where, count = select.args.get("where"), only_count(select)
+        asked = [] if where is None else operands(where.this, exp.And)
+        asked += [] if count is None else [count[1]]
+        asked += asked_of_groups(select, lambda own: self._names.is_column(own, scope))
+        for own in asked:
             found.conditions.append(self._conditions.alternatives(own, scope))
+        for join in self._left:
+            self._settle(join, found)
         return found
+
+    def _settle(self, left: _Left, found: From) -> None:
+        """A LEFT JOIN is an inner one where a condition is true of no row that it fills with NULL."""
+        terms = {found.scope.term(left.item.first + i) for i in range(len(left.item.rows.fields))}
+
+        def asks(body: Body) -> bool:
+            return any(terms & {own.left, own.right} for own in body.comparisons)
+
+        if any(all(asks(body) for body in condition) for condition in found.conditions):
+            found.conditions += left.asked
+            return
+        found.outer_joins.append(left.join)
+        self._conditions.note(left.join, "LEFT JOIN")
+        left.item.may_be_missing = True
+        left.item.own_conditions += left.asked
 
     def _add(self, node: exp.Expr, found: From) -> list[Item]:
         """Add the item that a table or a subquery is; gives it back."""
@@ -85,9 +117,13 @@ class FromReader:
         if not side:
             found.conditions += asked
             return
+        if side == "LEFT":
+            found.scope.let_be_null(added[0].first)
+            self._left.append(_Left(join, added[0], asked))
+            return
         found.outer_joins.append(join)
         self._conditions.note(join, f"{side} JOIN")
-        missing = {"LEFT": added, "RIGHT": before, "FULL": [*before, *added]}[side]
+        missing = {"RIGHT": before, "FULL": [*before, *added]}[side]
         for item in missing:
             item.may_be_missing = True
             found.scope.let_be_null(item.first)
@@ -134,6 +170,7 @@ class FromReader:
                 "Write the condition as ON.",
             )
         one, other = (Named(scope.fields[place], scope, place) for place in (left[0], right[0]))
+        self._names.kinds.merged(join, (kind_of(one.field.type), kind_of(other.field.type)))
         scope.merged[one.field.name] = (*left, right[0])
         # Which of the two is shown depends on their types.
         scope.let_look_like(one.index, other.field.type)
@@ -148,17 +185,17 @@ def scattered(found: From) -> tuple[Body, ...]:
     asked = [*found.conditions, *(own for item in found.items for own in item.own_conditions)]
     bodies = [body for condition in asked for body in condition if body.atoms]
     for item in found.items:
-        kept: Sequence[Body] = item.rows.bodies
-        if item.rows.is_plain:
-            for condition in item.own_conditions if item.may_be_missing else found.conditions:
-                kept = _filtered(kept, condition, item, found.scope)
-        bodies += kept
+        kept: Sequence[Body] = [body for group in item.rows.groups for body in group.bodies]
+        for condition in item.own_conditions if item.may_be_missing else found.conditions:
+            kept = _filtered(kept, condition, item, found.scope)
+        bodies += [*kept, *item.rows.extras]
     return tuple(dict.fromkeys(body.closed() for body in bodies))
 
 
 def _filtered(bodies: Sequence[Body], condition: Alternatives, item: Item, scope: Scope) -> Sequence[Body]:
-    """The bodies with the condition, if it asks of this item alone."""
-    terms = {scope.term(item.first + i) for i in range(len(item.rows.fields))}
+    """The bodies with the condition, if it asks of this item alone, and of what is split by it."""
+    places = range(len(item.rows.fields)) if item.rows.is_plain else item.rows.split_by
+    terms = {scope.term(item.first + i) for i in places}
     asked = {t for own in condition for c in own.comparisons for t in (c.left, c.right)}
     variables = {term for term in asked if isinstance(term, Variable)}
     # A condition that asks of nothing may be one of a join that an outer join replaces.

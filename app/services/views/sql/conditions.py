@@ -17,6 +17,7 @@ from app.domain.views.queries import Comparison, Constant, Operator, Term
 from app.services.views.column_types import ColumnType
 from app.services.views.published import NotExact
 from app.services.views.sql.names import Named, Names, Scope
+from app.services.views.sql.rewriting import rewritten
 from app.services.views.sql.rows import Body, Rows
 from app.services.views.sql.values import (
     NotComparable,
@@ -64,7 +65,10 @@ class Conditions:
         self._subqueries: dict[int, Rows] = {}
 
     def note(self, node: exp.Expr, operator: str) -> None:
-        """Note that a query is not conjunctive by this operator."""
+        """Note that a query is not conjunctive by this operator, which a function names as it is written."""
+        start, end = (node.meta.get(own, 0) for own in ("start", "end"))
+        if isinstance(node, exp.Func) and end and operator == node.sql_name():
+            operator = self._text.text[start : end + 1].upper()
         found = NotExact(operator, self._text.place(node))
         if found not in self.reasons:
             self.reasons.append(found)
@@ -137,7 +141,24 @@ class Conditions:
         self.note(node, f"more than {MOST_ALTERNATIVES} alternatives")
         self.extras += [body.closed() for body in left_out if body.atoms]
 
+    def column(self, node: exp.Expr, scope: Scope) -> Named | None:
+        """The column of a relation that an expression is, or always equals; None: it is none."""
+        while isinstance(node, exp.Paren):
+            node = node.this
+        found = self._names.column(node, scope) if isinstance(node, exp.Column) else None
+        if isinstance(node, exp.Coalesce) and (first := self.column(node.this, scope)) is not None:
+            # What stands behind a column that is never NULL has no say but in the type.
+            kind = first.field.type.family
+            alike = all(own is not None and own.kind == kind for own in map(written, node.expressions))
+            is_kept = alike and kind in ("text", "number", "date") and not first.field.may_be_null
+            found = first if is_kept else None
+        return found if found is not None and found.field.is_plain else None
+
     def _leaf(self, node: exp.Expr, scope: Scope, wanted: bool) -> Alternatives:
+        plainer = None if node.find(exp.Query) else rewritten(node, lambda own: self.column(own, scope))
+        if plainer is not None:
+            self.examine(node, scope)
+            return self.alternatives(plainer, scope, wanted=wanted)
         if any(value for name, value in node.args.items() if name not in _UNDERSTOOD):
             raise _NotConjunctive
         match node:
@@ -193,7 +214,7 @@ class Conditions:
         if operator not in ("=", "!="):
             self._require_order(node, [kind, *([right.field.type] if isinstance(right, Named) else [])])
             # What a column is above or below need be none of its values.
-            kind = replace(kind, values=None)
+            kind = replace(kind, values=None, declared="")
         terms = [
             own.term if isinstance(own, Named) else self._constant(node, own, kind) for own in (left, right)
         ]
@@ -217,10 +238,10 @@ class Conditions:
         literal = written(node)
         if literal is not None:
             return literal
+        found = self.column(node, scope)
+        if found is not None:
+            return found
         if isinstance(node, exp.Column):
-            found = self._names.column(node, scope)
-            if found.field.is_plain:
-                return found
             raise _NotConjunctive("comparison with a computed column")
         raise _NotConjunctive(operator_name(node))
 
@@ -330,6 +351,7 @@ _WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
     exp.Window: "window function",
+    exp.GroupConcat: "STRING_AGG",
     exp.Select: "scalar subquery",
     exp.Subquery: "scalar subquery",
     exp.Column: "condition that is a column",

@@ -7,11 +7,14 @@ The list names what is known, so that what a parser comes to understand later is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NoReturn
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import TokenType
 
+from app.services.views.sql.never_failing import NAMES
 from app.services.views.sql.text import SqlText
 
 MOST_OF_A_NAME: Final = 63
@@ -22,7 +25,7 @@ _SET: Final = _BOTH | {"with_", "distinct", "order", "limit", "offset"}
 _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Select: frozenset(
         {"with_", "expressions", "distinct", "from_", "joins", "where", "group", "having"}
-        | {"order", "limit", "offset"}
+        | {"order", "limit", "offset", "windows"}
     ),
     **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _SET),
     exp.Subquery: frozenset({"this", "alias", "with_", "order", "limit", "offset"}),
@@ -59,7 +62,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.ILike: _BOTH | {"negate"},
     exp.DPipe: _BOTH | {"safe"},
     exp.Div: _BOTH | {"typed", "safe"},
-    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over"}),
+    exp.Window: frozenset({"this", "partition_by", "order", "spec", "over", "alias"}),
     exp.WindowSpec: frozenset({"kind", "start", "start_side", "end", "end_side"}),
     exp.Count: frozenset({"this", "expressions", "big_int"}),
     exp.Coalesce: frozenset({"this", "expressions"}),
@@ -69,6 +72,10 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     exp.Round: frozenset({"this", "decimals"}),
     exp.Substring: frozenset({"this", "start", "length"}),
     exp.TimestampTrunc: frozenset({"this", "unit"}),
+    exp.Interval: frozenset({"this", "unit"}),
+    exp.Array: frozenset({"expressions", "value_constructor"}),
+    exp.GroupConcat: frozenset({"this", "separator"}),
+    **dict.fromkeys((exp.Lag, exp.Lead, exp.NthValue), frozenset({"this", "offset", "default"})),
     **dict.fromkeys(
         (
             *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ),
@@ -81,6 +88,7 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
         (
             *(exp.Where, exp.Having, exp.Paren, exp.Not, exp.Neg, exp.Boolean, exp.Exists, exp.Any, exp.Var),
             *(exp.Stddev, exp.StddevSamp, exp.StddevPop, exp.Variance, exp.VariancePop),
+            *(exp.ArrayAgg, exp.FirstValue, exp.LastValue, exp.Ntile, exp.CurrentDate, exp.CurrentTimestamp),
             *(exp.Sum, exp.Avg, exp.Lower, exp.Upper, exp.Length, exp.Abs, exp.Trim),
         ),
         _ONE,
@@ -88,13 +96,22 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys((exp.Min, exp.Max), _ONE | {"expressions"}),
     **dict.fromkeys(
         (
-            *(exp.RowNumber, exp.Rank, exp.DenseRank),
+            *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist),
             *(exp.Rollup, exp.Cube, exp.GroupingSets, exp.Grouping),
         ),
         frozenset({"expressions"}),
     ),
 }
 """The nodes that are read, with their parts."""
+_POSTGRES: Final = Dialect.get_or_raise("postgres").parser_class
+_CALLED: Final = {*_POSTGRES.FUNCTIONS, *_POSTGRES.FUNCTION_PARSERS, *_POSTGRES.NO_PAREN_FUNCTION_PARSERS}
+_SYNTAX: Final = """
+    and any case cast char coalesce count date_trunc exists extract filter first greatest grouping least like
+    mod next nullif or time timestamp
+    array_agg cume_dist first_value lag last_value lead now nth_value ntile percent_rank string_agg
+    """
+_OF_POSTGRES: Final = {*NAMES, *_SYNTAX.split()}
+"""Those that PostgreSQL has by this name, and words that are none there."""
 _WITHOUT_QUERIES: Final = (
     *(exp.Order, exp.Limit, exp.Fetch, exp.Offset, exp.Group, exp.Distinct),
     *(exp.AggFunc, exp.Window, exp.Filter),
@@ -116,6 +133,7 @@ class _Above:
 
 def require_known(query: exp.Query, text: SqlText) -> None:
     """Refuse a query of which a part is not known, with its line and column."""
+    _require_own_words(text)
     left = [(query, _Above())]
     selects = 0
     while left:
@@ -139,6 +157,17 @@ def require_known(query: exp.Query, text: SqlText) -> None:
         text.refuse(
             query, "not-read", "a part of the query is not read.", "Write it as joins and subqueries."
         )
+
+
+def _require_own_words(text: SqlText) -> None:
+    """Refuse what the parser takes for PostgreSQL's own, but what somebody else has made."""
+    for word, following in pairwise(text.tokens):
+        is_called = following.token_type == TokenType.L_PAREN and word.text.upper() in _CALLED
+        is_own = word.token_type != TokenType.IDENTIFIER and word.text.lower() in _OF_POSTGRES
+        is_other = word.token_type != TokenType.STRING and word.text in ("==", "<=>", "!")
+        if is_other or (is_called and not is_own):
+            message = f"{word.text[:60]} is none of PostgreSQL's own functions and operators that are read."
+            text.refuse(word.start, "unknown-function", message, "Write what it does, or leave it out.")
 
 
 def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:

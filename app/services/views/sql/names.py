@@ -12,6 +12,7 @@ from app.domain.views.queries import Term, Variable
 from app.services.views.column_types import ColumnType
 from app.services.views.published import SESSION_WORDS
 from app.services.views.reading import ReadSchema
+from app.services.views.sql.kinds import Kinds, kind_of
 from app.services.views.sql.rows import Field
 from app.services.views.sql.text import SqlText
 from app.services.views.sql.values import LiteralBook
@@ -112,6 +113,7 @@ class Names:
         self.text = text
         self.schema = schema
         self.book = book
+        self.kinds = Kinds(text)
 
     def fields(self, relation: str) -> tuple[Field, ...]:
         """The columns of a relation."""
@@ -175,6 +177,7 @@ class Names:
             found = self._in(column, level)
             if found is not None:
                 self._require_nearest(column, found)
+                self.kinds.shown[id(column)] = (kind_of(found.field.type),)
                 return found
             if self.matching(column.this, [own.name for own in level.aliases]) and not table_of(column):
                 self._refuse_several(

@@ -9,8 +9,10 @@ from sqlglot import exp
 
 from app.domain.views.queries import Constant, Term
 from app.services.views.column_types import UNTYPED, ColumnType
-from app.services.views.sql.conditions import Conditions, operator_name
+from app.services.views.sql.conditions import Conditions, operands, operator_name
+from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Named, Names, Scope
+from app.services.views.sql.row_conditions import asked_of_groups, only_count
 from app.services.views.sql.rows import Body, Field
 from app.services.views.sql.values import NotComparable, Written, WrongType, value, written
 
@@ -42,6 +44,8 @@ class Projection:
     """Of what the different values are counted."""
     present: list[Column] = field(default_factory=list)
     """What is counted only where it is not NULL."""
+    split_by: frozenset[int] = frozenset()
+    """The columns by which the rows are grouped, and split in all windows."""
     passes_all: bool = False
     """Whether every column of FROM is shown once, and nothing else is done."""
 
@@ -74,6 +78,7 @@ class Projections:
         self._text = names.text
         self._conditions = conditions
         self._counts: list[exp.Count] = []
+        self._only = only_count(select)
 
     def read(self, *, exists: bool) -> Projection:
         """What is shown; ``exists``: only whether there is a row matters."""
@@ -90,6 +95,7 @@ class Projections:
         else:
             exists = False
             own.columns = [column for node in shown for column in self._shown(node)]
+        self._names.kinds.shown[id(self._select)] = tuple(kind_of(it.field.type) for it in own.columns)
         distinct = self._select.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             self._note_sealed(own, distinct, "DISTINCT ON")
@@ -106,6 +112,7 @@ class Projections:
             self._note_sealed(own, self._select, "equal values that are shown differently")
         self._after(own, only_first=exists)
         self._ordered(own)
+        own.split_by = self._split(own, group, is_one=bool(aggregates) and group is None)
         indices = [column.index for column in own.columns]
         own.passes_all = (
             sorted(i for i in indices if i is not None) == list(range(len(self._scope.fields)))
@@ -161,18 +168,23 @@ class Projections:
             found = self._names.column(inner, self._scope)
             yield self._named(found, name if alias is not None else found.field.name)
             return
+        same = self._conditions.column(inner, self._scope) if isinstance(inner, exp.Coalesce) else None
+        if same is not None and same.field.type.family == "text":
+            yield self._named(same, name)
+            return
         constant = self._literal(inner, name)
         if constant is not None:
             yield constant
             return
-        if isinstance(inner, exp.Count):
-            self._counts.append(inner)
+        counted = self._only[0] if self._only is not None else inner
+        if isinstance(counted, exp.Count):
+            self._counts.append(counted)
         else:
             self._conditions.note(inner, operator_name(inner))
         self._conditions.examine(inner, self._scope)
-        yield Column(
-            Field(name, ColumnType("number" if isinstance(inner, exp.Count) else "opaque"), True, False)
-        )
+        kind = self._names.kinds.of_column(inner)
+        own = ColumnType("number" if isinstance(counted, exp.Count) else "opaque", declared=kind)
+        yield Column(Field(name, own, True, False))
 
     def _literal(self, node: exp.Expr, name: str) -> Column | None:
         """The constant that is shown; None: it is none whose value is known."""
@@ -282,7 +294,7 @@ class Projections:
                 self._conditions.note(node, operator_name(node))
                 return
         for node in self._counts:
-            inner = node.this
+            inner = exp.Star() if isinstance(node.this, exp.Case) and self._only is not None else node.this
             is_distinct = isinstance(inner, exp.Distinct)
             if is_distinct:
                 if len(aggregates) > 1 or len(inner.expressions) != 1:
@@ -315,6 +327,9 @@ class Projections:
             only_first = first is not None and first.text.isdigit() and int(first.text) > 0
         for key in ("having", "limit", "offset"):
             node = self._select.args.get(key)
+            if key == "having" and node is not None:
+                asked = asked_of_groups(self._select, lambda own: self._names.is_column(own, self._scope))
+                node = None if len(asked) == len(operands(node.this, exp.And)) else node
             if node is not None and not (only_first and key == "limit"):
                 self._note_sealed(own, node, operator_name(node))
                 if key == "having":
@@ -323,6 +338,23 @@ class Projections:
             window = node.find(exp.Window)
             if window is not None and window.parent_select is self._select:
                 self._note_sealed(own, window, "window function")
+
+    def _split(self, own: Projection, group: exp.Group | None, *, is_one: bool) -> frozenset[int]:
+        """The places of columns by which the SELECT could be asked one value at a time."""
+        distinct = self._select.args.get("distinct")
+        is_cut = self._select.args.get("limit") or self._select.args.get("offset")
+        if is_one or is_cut or (distinct is not None and distinct.args.get("on") is not None):
+            return frozenset()
+        places = {column.index for column in (own.columns if group is None else own.groups)}
+        for window in (node for shown in self._select.expressions for node in shown.find_all(exp.Window)):
+            parts = [node for node in window.args.get("partition_by") or () if isinstance(node, exp.Column)]
+            found = [self._names.column(node, self._scope) for node in parts]
+            places &= {one.index for one in found if one.scope is self._scope}
+        return frozenset(
+            place
+            for place, column in enumerate(own.columns)
+            if column.index is not None and column.index in places and column.field.is_plain
+        )
 
     def _examine_named(self, own: Projection, node: exp.Expr) -> None:
         """Look at an expression that may name what is shown."""

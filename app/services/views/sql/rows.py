@@ -97,6 +97,8 @@ class Rows:
     reasons: tuple[NotExact, ...] = ()
     is_sealed: bool = False
     """Whether what it shows is not one row per identity: counts, outer joins, limits."""
+    split_by: frozenset[int] = frozenset()
+    """Of what is sealed, the fields of which no row with one value depends on those with others."""
 
     @property
     def is_plain(self) -> bool:

@@ -349,10 +349,10 @@ class _Reader:
         if isinstance(named, exp.Identifier | exp.Dot) and not kind.expressions:
             values = self._enums.get(self._parts_of(named.find_all(exp.Identifier, bfs=False)))
             if values is not None and self._may_list(values):
-                return ColumnType("text", values), tuple(sorted(values))
+                return ColumnType("text", values, declared="enum"), tuple(sorted(values))
             if values is not None:
                 table.unlisted.append(self._text.folded(node.this))
-                return ColumnType("text"), "any"
+                return ColumnType("text", declared="enum"), "any"
         return declared_type(kind, self._text.word_after(node.this))
 
 

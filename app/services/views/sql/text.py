@@ -109,12 +109,12 @@ class SqlText:
         return bool(name.args.get("quoted"))
 
     def word_after(self, name: exp.Expr) -> str:
-        """The word that follows a name, in lower case; empty if it stands in quotes or there is none."""
+        """The word or words of a type that follow a name, in lower case; empty if quoted or none."""
         end = name.meta.get("end", len(self.text))
         following = next((own for own in self._tokens if own.start > end), None)
         if following is None or following.token_type in (TokenType.IDENTIFIER, TokenType.STRING):
             return ""
-        return following.text.translate(_LOWER).split()[0]
+        return " ".join(following.text.translate(_LOWER).split())
 
     def is_in_string_quotes(self, name: exp.Identifier) -> bool:
         """Whether a string stands where a name should, here or elsewhere in the text."""

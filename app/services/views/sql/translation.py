@@ -21,6 +21,7 @@ from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operator_name
 from app.services.views.sql.failing import failing
 from app.services.views.sql.grammar import require_known
+from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
 from app.services.views.sql.rows import Body, Group, Rows, joined
@@ -79,7 +80,7 @@ class Translation:
             self._text.refuse(
                 query, "query-too-large", f"the answer has more than {MOST_COLUMNS} columns.", "Name them."
             )
-        early = failing(query)
+        early = failing(query, self._names.kinds)
         if early is None:
             return found
         # An envelope without conditions: the expression may have been tried on every row.
@@ -217,7 +218,8 @@ class Translation:
             changed = rows.with_bodies(
                 lambda body: [replace(body, shown=tuple(body.shown[i] for i in order))]
             )
-            return replace(changed, fields=own.fields)
+            split = frozenset(place for place, i in enumerate(order) if i in rows.split_by)
+            return replace(changed, fields=own.fields, split_by=split)
         if sealed:
             conditions.note(sealed[0].node, "count, limit or outer join in a subquery")
         whole = None if sealed or found.outer_joins else self._put_together(found, conditions, node)
@@ -264,18 +266,20 @@ class Translation:
 
         if reasons:
             kept = rows.with_bodies(lambda body: [replace(body, shown=own.terms(body))])
-            return Rows(own.fields, kept.groups, extras, reasons, own.is_sealed)
+            return Rows(own.fields, kept.groups, extras, reasons, own.is_sealed, own.split_by)
         changed = rows.with_bodies(shown)
         groups = changed.groups
         if own.is_set:
             groups = (Group(tuple(body for group in groups for body in group.bodies), is_set=True),)
-        return Rows(own.fields, groups, extras, (), own.is_sealed)
+        return Rows(own.fields, groups, extras, (), own.is_sealed, own.split_by)
 
     def _cut(self, node: exp.Query, rows: Rows) -> Rows:
         """With a LIMIT of its own."""
         limits = [own for own in (node.args.get("limit"), node.args.get("offset")) if own is not None]
         reasons = tuple(NotExact(operator_name(own), self._text.place(own)) for own in limits)
-        return replace(rows, reasons=rows.reasons + reasons, is_sealed=True) if limits else rows
+        if not limits:
+            return rows
+        return replace(rows, reasons=rows.reasons + reasons, is_sealed=True, split_by=frozenset())
 
     def _combined(self, node: exp.SetOperation, outer: Scope | None) -> Rows:
         """Several queries joined by UNION, INTERSECT or EXCEPT, from left to right."""
@@ -302,19 +306,21 @@ class Translation:
     def _both(self, node: exp.SetOperation, one: Rows, other: Rows) -> Rows:
         reasons = list(dict.fromkeys((*one.reasons, *other.reasons)))
         name = node.key.upper() + ("" if node.args.get("distinct") else " ALL")
-        both = one.is_plain and other.is_plain
+        are_plain = one.is_plain and other.is_plain
         pairs = list(zip(one.fields, other.fields, strict=True))
         comparable = all(a.type.compares_with(b.type) for a, b in pairs)
+        kinds = [self._names.kinds.together(node, [kind_of(a.type), kind_of(b.type)]) for a, b in pairs]
+        self._names.kinds.shown[id(node)] = tuple(kinds)
         fields = tuple(
             replace(
                 a,
-                type=a.type.beside(b.type),
+                type=replace(a.type.beside(b.type), declared=a.type.declared if a.type == b.type else kind),
                 may_be_null=a.may_be_null or b.may_be_null,
                 is_plain=a.is_plain and b.is_plain,
             )
-            for a, b in pairs
+            for (a, b), kind in zip(pairs, kinds, strict=True)
         )
-        as_set = both and all(a.type.is_shown_as(b.type) for a, b in pairs)
+        as_set = are_plain and all(a.type.is_shown_as(b.type) for a, b in pairs)
         exact = {
             "UNION": as_set,
             "UNION ALL": True,

@@ -107,8 +107,8 @@ def _cast(node: exp.Cast) -> Written | None:
 def value(literal: Written, of: ColumnType) -> Value:
     """The literal as a value of a column; WrongType or NotComparable if it is none that is known."""
     found = _value(literal, of)
-    if of.values is not None and found not in of.values:
-        named = sorted(map(str, of.values))
+    if not of.has(found):
+        named = sorted(map(str, of.values or [f"those of {of.declared}"]))
         more = ", …" if len(named) > 10 else ""
         raise OutsideDomain(f"is none of the column's values, which are {', '.join(named[:10])}{more}")
     return found
