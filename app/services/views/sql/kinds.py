@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import cached_property
 from typing import Final
 
@@ -15,9 +14,9 @@ from app.services.views.column_types import ColumnType
 from app.services.views.sql import never_failing as listed
 from app.services.views.sql.declared_types import TYPE_NAMES, TYPE_WORDS, name_of
 from app.services.views.sql.text import SqlText
-from app.services.views.sql.values import Written, written
+from app.services.views.sql.values import NUMBER, Written, written
 
-_MOST_OF_COUNT: Final = 2**31 - 1
+_DIGITS_OF_INTEGER: Final = 10
 _MOST_OF_SHORT: Final = 300
 _NUMBERS: Final = {listed.COUNT: "integer", listed.NUMBER: listed.SHORT}
 _LITERALS: Final = {**_NUMBERS, listed.WORD: "text", listed.QUOTED: "text"}
@@ -191,10 +190,10 @@ _MOVED: Final = {
 
 def _of_literal(literal: Written) -> str:
     if literal.kind == "number":
-        number = Decimal(literal.text)
-        if literal.text.isdecimal() and number <= _MOST_OF_COUNT:
+        if literal.text.isdecimal() and len(literal.text) < _DIGITS_OF_INTEGER:
             return listed.COUNT
-        is_short = len(literal.text) + abs(number.adjusted()) < _MOST_OF_SHORT
+        # Its exponent has two digits at most.
+        is_short = NUMBER.fullmatch(literal.text) and len(literal.text) < _MOST_OF_SHORT - 100
         return listed.NUMBER if is_short else "numeric"
     if literal.kind in ("text", "null"):
         return listed.QUOTED if literal.kind == "null" or "\\" in literal.text else listed.WORD

@@ -7,6 +7,7 @@ are errors that no single value makes: texts of hundreds of megabytes, memory or
 from __future__ import annotations
 
 from collections.abc import Set
+from functools import cache
 from typing import Final
 
 SHORT: Final = "numeric(600,300)"
@@ -70,6 +71,7 @@ _READ_AS: Final[dict[str, Set[str]]] = {
 NAMES: Final = frozenset(name for names, _, _ in NEVER_FAILING for name in names.split())
 
 
+@cache
 def result_of(name: str, operands: tuple[str, ...]) -> str:
     """The kind of what never fails of these operands; empty: it may, or the kind of one is not known."""
     for names, allowed, result in NEVER_FAILING:

@@ -19,7 +19,7 @@ MOST_EXACT_DIGITS: Final = 15
 """Of a number that a column of doubles has as it is written."""
 MOST_EXACT_INTEGER: Final = 2**24
 """Up to which even a column of single precision tells all integers apart."""
-_NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+NUMBER: Final = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _QUOTED_INTEGER: Final = re.compile(r"-?\d{1,15}", re.ASCII)
 _SHORT_INTEGER: Final = re.compile(r"[+-]?\d{1,5}", re.ASCII)
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z' -]*")
@@ -152,7 +152,7 @@ def _value(literal: Written, of: ColumnType) -> Value:
 
 
 def _number(text: str) -> int | Fraction:
-    if not _NUMBER.fullmatch(text) or len(text) > MOST_DIGITS:
+    if not NUMBER.fullmatch(text) or len(text) > MOST_DIGITS:
         raise WrongType(f"is no number of at most {MOST_DIGITS} digits")
     return exact(Fraction(text))
 
