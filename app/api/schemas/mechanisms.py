@@ -84,7 +84,7 @@ class ReleasedMechanism(Answer):
     draws: Annotated[Count, Field(examples=[1])]
     """How many draws are counted by now of the same attribute of the same uploaded content, of whole records
     of it, or of other contents that have some of the same people by their identifiers; of a differentially
-    private release all draws of that content.
+    private release all draws of these, of whatever attribute.
     """
     together: ShownGuarantee | None = None
     """What all draws of the same data promise together, with the status `none` where that is not known; null

@@ -99,10 +99,13 @@ class PeopleInBoth:
 
     async def is_outdated(self, work: UnitOfWork, dataset: Stored) -> bool:
         """Whether something was given out since of a content that may have some of its people."""
-        if self.compared is None:
-            return False
-        now = {own.content: own.draws for own in (await deliveries(work, dataset, self.attribute)).others}
-        return any(self.compared.get(content, -1) not in (None, number) for content, number in now.items())
+        now = await deliveries(work, dataset, self.attribute)
+        if not now.linked <= {*self.subjects}:
+            return True
+        compared = self.compared
+        return compared is not None and any(
+            compared.get(own.content, -1) not in (None, own.draws) for own in now.others
+        )
 
 
 @dataclass(frozen=True)
