@@ -114,7 +114,7 @@ def use_cases_within(
         runs=RunService(store, signals),
         direct_runs=DirectRuns(store, execution, claimant),
         releases=ReleaseService(store, loader, budget, run_bytes),
-        budgets=BudgetService(store),
+        budgets=BudgetService(store, loader),
         mechanism_audits=MechanismAuditService(store, loader, budget, run_bytes),
         sequential_disclosures=SequentialDisclosureService(store, loader),
         relational_schemas=RelationalSchemaService(store),

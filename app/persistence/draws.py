@@ -10,7 +10,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Row, Select, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, func, insert, select, true, update
 
 from app.domain.errors import Conflict, NotFound
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, as_decimal
@@ -43,6 +43,10 @@ class PostgresDraws(Repository):
             await self._transaction.take_turn_at_draws()
         return await self._where(draws.c.subject_sha256.in_((subject_sha256, *beside)))
 
+    async def all(self) -> Sequence[Draw]:
+        """All draws of the tenant, the oldest first."""
+        return await self._where(true())
+
     async def of_release(self, release_id: str, beside: Collection[str] = ()) -> Sequence[Draw]:
         """All draws of the subject of the release and of those beside, the oldest first."""
         drawn = draws.alias("drawn").c
@@ -57,11 +61,15 @@ class PostgresDraws(Repository):
         dataset_id: str,
         loss: PrivacyLoss | None = None,
         least_records: int | None = None,
+        *,
+        beside: Collection[str] = (),
+        is_compared: bool = False,
     ) -> Draw:
         """Count a draw, and seal its secret under the key that its bytes will have."""
         draw = Draw(
             new_id(), question_sha256, self._clock(), loss=loss, subject_sha256=subject_sha256,
-            least_records=least_records,
+            least_records=least_records, dataset_id=dataset_id, beside=frozenset(beside),
+            is_compared=is_compared,
         )  # fmt: skip
         key, tenant = new_data_key(), self._transaction.tenant
         await self._transaction.execute(
@@ -74,11 +82,21 @@ class PostgresDraws(Repository):
             insert(draws).values(
                 tenant_id=tenant, id=draw.id, subject_sha256=subject_sha256, question_sha256=question_sha256,
                 dataset_id=dataset_id, begun_at=draw.begun_at,
-                least_records=least_records, **loss_columns(loss),
+                least_records=least_records, beside=sorted(beside), is_compared=is_compared,
+                **loss_columns(loss),
                 sealed=seal(key, secrets.token_bytes(SECRET_BYTES), place(tenant, "draw", draw.id)),
             )
         )  # fmt: skip
         return draw
+
+    async def keep_counted(self, release: Stored, subject_sha256: str) -> None:
+        """Count a release without a secret, like a draw whose bytes were stored; see the port."""
+        await self._transaction.execute(
+            insert(draws).values(
+                tenant_id=self._transaction.tenant, id=release.id, subject_sha256=subject_sha256,
+                question_sha256=release.sha256, dataset_id=release.uses[0], begun_at=release.created_at,
+            )
+        )  # fmt: skip
 
     async def secret(self, draw_id: str) -> bytes:
         """The secret of a draw whose bytes are not stored yet; see the port."""
@@ -145,25 +163,26 @@ class PostgresDraws(Repository):
     ) -> Mapping[str, DrawState]:
         """How those of the releases stand that something was drawn for; see the port."""
         own = draws.c
-        query = select(own.id, own.withdrawn_at, own.subject_sha256, own.serial)
+        query = select(own.id, own.withdrawn_at, own.subject_sha256, own.serial, own.is_compared)
         found = (await self._transaction.execute(query.where(own.id.in_(release_ids)))).all()
         subjects = {row.id: {row.subject_sha256, *beside.get(row.id, ())} for row in found}
         counted = {subject for some in subjects.values() for subject in some}
-        of_all = select(own.subject_sha256, own.serial).where(own.subject_sha256.in_(counted))
-        serials: dict[str, list[int]] = {}
-        for row in await self._transaction.execute(of_all):
-            serials.setdefault(row.subject_sha256, []).append(row.serial)
-        return {row.id: _state(row, serials, subjects[row.id]) for row in found}
+        of_all = select(own.subject_sha256, own.serial, own.is_compared).where(
+            own.subject_sha256.in_(counted) | ~own.is_compared
+        )
+        others = (await self._transaction.execute(of_all)).all()
+        return {row.id: _state(row, others, subjects[row.id]) for row in found}
 
     async def _where(self, condition: ColumnElement[bool]) -> Sequence[Draw]:
         own, release = draws.c, resources.c
         joined = draws.outerjoin(resources, (release.tenant_id == own.tenant_id) & (release.id == own.id))
         is_stored = (own.sealed.is_(None) & own.given_up_at.is_(None)).label("is_stored")
         is_given_up = own.given_up_at.is_not(None).label("is_given_up")
-        whole = (own.id, own.subject_sha256, own.question_sha256, own.begun_at)
+        whole = (own.id, own.subject_sha256, own.question_sha256, own.begun_at, own.dataset_id)
+        people = (own.beside, own.is_compared)
         spent = (own.epsilon, own.delta, own.least_records)
         query = (
-            select(*whole, *spent, release.name, is_stored, is_given_up)
+            select(*whole, *spent, *people, release.name, is_stored, is_given_up)
             .select_from(joined)
             .where(condition)
             .order_by(own.serial)
@@ -171,7 +190,8 @@ class PostgresDraws(Repository):
         return [
             Draw(
                 row.id, row.question_sha256, row.begun_at, row.name, row.is_stored, row.is_given_up,
-                loss_of_row(row), row.subject_sha256, row.least_records,
+                loss_of_row(row), row.subject_sha256, row.least_records, row.dataset_id,
+                frozenset(row.beside), row.is_compared,
             )
             for row in await self._transaction.execute(query)
         ]  # fmt: skip
@@ -201,11 +221,14 @@ def loss_of_row(row: Row[Any]) -> PrivacyLoss | None:
     return None if row.epsilon is None else PrivacyLoss(Fraction(row.epsilon), Fraction(row.delta))
 
 
-def _state(row: Row[Any], serials: Mapping[str, Sequence[int]], subjects: Collection[str]) -> DrawState:
-    """How a draw stands among those of some subjects, by the serial numbers of each."""
-    counted = [serial for subject in subjects for serial in serials.get(subject, ())]
+def _state(row: Row[Any], others: Sequence[Row[Any]], subjects: Collection[str]) -> DrawState:
+    """How a draw stands among those of some subjects; ``others`` are these and all that are not compared."""
+    counted = [own.serial for own in others if own.subject_sha256 in subjects]
     number = sum(serial <= row.serial for serial in counted)
-    return DrawState(number, len(counted), row.withdrawn_at)
+    # What came before it was compared with it then.
+    later = [own for own in others if own.serial > row.serial and own.subject_sha256 not in subjects]
+    is_compared = row.is_compared and all(own.is_compared for own in later)
+    return DrawState(number, len(counted), row.withdrawn_at, is_compared)
 
 
 def _sealed(draw_id: str) -> Select[Any]:

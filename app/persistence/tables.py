@@ -173,6 +173,20 @@ draws = _tenant_table(
     Column("delta", Numeric, nullable=True),
     Column("given_up_at", DateTime(timezone=True), nullable=True, comment="its dataset was erased first"),
     Column("least_records", BigInteger, nullable=True),
+    Column(
+        "beside",
+        ARRAY(String(64)),
+        nullable=False,
+        server_default="{}",
+        comment="subjects of other contents that count with it",
+    ),
+    Column(
+        "is_compared",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="with all that was given out before",
+    ),
     Index("ix_draws_tenant_id_subject_sha256_serial", "tenant_id", "subject_sha256", "serial"),
     Index(
         "ix_draws_tenant_id_dataset_id",

@@ -77,11 +77,15 @@ class NamedResources:
         require(actor, self.write_scope)
         async with self._store.work(actor.tenant) as work:
             found = await work.resources.described(self.kind, ref)
+            await self._keep_counted(work, found)
             await work.resources.delete(self.kind, found.id)
             await work.audit.record(
                 actor.key_id, f"{self.kind.value}.delete", found.id, {"sha256": found.sha256}
             )
             await work.commit()
+
+    async def _keep_counted(self, work: UnitOfWork, found: Stored) -> None:
+        """Keep what must outlive a resource that is being deleted."""
 
 
 async def all_resources(

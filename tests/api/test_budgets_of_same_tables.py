@@ -182,7 +182,7 @@ async def test_what_was_noted_with_no_key_is_put_under_one_and_recognised(
     with psycopg.connect(database_urls.admin) as connection:
         kept = f"SELECT table_sha256, is_keyed FROM read_contents WHERE tenant_id = '{tenant}'"
         found = dict(connection.execute(kept).fetchall())
-        assert len(found) == 2
+        assert len(found) == 3
         assert all(found.values())
         assert found.keys().isdisjoint({cells, in_any_order})
         connection.execute(

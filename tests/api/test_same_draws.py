@@ -33,6 +33,12 @@ async def test_a_release_of_the_same_content_uploaded_anew_refutes_what_was_prom
     await people(client, "uploaded-anew")
     rule = {"name": "as-is", "dataset": "uploaded-anew", "rule": {"kind": "identity"}}
     await made(client.post("/v1/rules", json=rule))
+    other = "town,illness\nRome,flu\nBari,gout\n"
+    headers = {"Content-Type": "text/csv"}
+    await made(client.post("/v1/uploads?name=other", content=other, headers=headers))
+    await people(client, "others", "other")
+    await made(client.post("/v1/rules", json=rule | {"name": "others", "dataset": "others"}))
+    await made(client.post("/v1/releases", json={"name": "others", "dataset": "others", "rule": "others"}))
     assert await standing(client, "drawn") == "certified"
     body = {"name": "shown", "dataset": "uploaded-anew", "rule": "as-is"}
     await made(client.post("/v1/releases", json=body))
@@ -40,14 +46,13 @@ async def test_a_release_of_the_same_content_uploaded_anew_refutes_what_was_prom
     (planned,) = (await client.post("/v1/releases/plans", json=asked("x"))).json()["guarantees"]
     (reason,) = [own["reason"] for own in planned["hypotheses"] if own["id"] == "not_shown_otherwise"]
     assert "'shown'" in reason
-    other = "town,illness\nRome,flu\nBari,gout\n"
-    headers = {"Content-Type": "text/csv"}
-    await made(client.post("/v1/uploads?name=other", content=other, headers=headers))
-    await people(client, "others", "other")
+    # Who has it has it still.
     assert (await client.delete("/v1/releases/shown")).status_code == 204
-    await made(client.post("/v1/rules", json=rule | {"name": "others", "dataset": "others"}))
-    await made(client.post("/v1/releases", json={"name": "others", "dataset": "others", "rule": "others"}))
-    assert await standing(client, "drawn") == "certified"
+    assert await standing(client, "drawn") == "none"
+    told = (await client.get("/v1/releases/drawn")).json()["mechanism"]
+    assert told["draws"] == 2
+    planned = (await client.post("/v1/releases/plans", json=asked("x", neutralise_formulas=True))).json()
+    assert [own["release"] for own in planned["earlier"]] == ["drawn", None]
 
 
 @pytest.mark.parametrize(("first", "second"), [(asked(), NAMED), (NAMED, asked())], ids=["named", "left out"])

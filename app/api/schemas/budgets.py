@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from app.api.schemas.common import Answer, Name, Ref
+from app.api.schemas.common import Answer, GuaranteeHypothesis, Name, Ref
 from app.api.schemas.derived import Asking
 from app.services.releases.budget_service import LIMIT_PATTERN, CreateBudget, Limits, Seen
 from app.services.releases.ledgers import Ledger
@@ -23,6 +23,14 @@ DeltaLimit = Annotated[
     StringConstraints(max_length=80, pattern=f"^{LIMIT_PATTERN}$"),
     Field(description="Most δ of all releases together, at least 0 and below 1.", examples=["0.00001"]),
 ]
+Completeness = Annotated[
+    list[GuaranteeHypothesis],
+    Field(
+        max_length=1,
+        description="Whether the sums are known to be of all releases of these people: `assumed` without "
+        "identifiers, and where something was given out that could not be compared.",
+    ),
+]
 Exact = Annotated[str, Field(max_length=200, examples=["0.5"])]
 
 
@@ -31,8 +39,9 @@ class NewBudget(Asking[CreateBudget]):
 
     name: Name
     dataset: Annotated[Ref, Field(examples=["residents"])]
-    """A dataset of the table. The budget is for the cells of its upload: for all datasets of them, and for
-    the same table if it is uploaded again, also in another file.
+    """A dataset of the table. The budget is for the cells of its upload: for all datasets of them, for the
+    same table if it is uploaded again, also in another file, and for other deliveries that have some of its
+    people by their identifiers.
     """
     epsilon: EpsilonLimit
     delta: DeltaLimit
@@ -64,6 +73,7 @@ class TableBudget(Answer):
     delta: Annotated[BudgetSums, Field(description="δ of all releases of the table.")]
     sentence: Annotated[str, Field(max_length=1000)]
     """Whether anything limits the releases of the table, and what all of them together promise."""
+    hypotheses: Completeness
 
 
 class Budget(Answer):
@@ -142,6 +152,7 @@ class BudgetLedger(Answer):
     """
     sentence: Annotated[str, Field(max_length=1000)]
     """What all of them together promise of any one person's record."""
+    hypotheses: Completeness
 
     @classmethod
     def of(cls, ledger: Ledger) -> BudgetLedger:
@@ -156,5 +167,6 @@ class BudgetLedger(Answer):
                 "voided_by": [vars(own) for own in ledger.voided_by],
                 "stands": ledger.stands,
                 "sentence": ledger.sentence,
+                "hypotheses": [vars(ledger.completeness)],
             }
         )

@@ -20,6 +20,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from app.api.schemas.described import Described
+from app.domain.catalogue.catalogue_types import Holds
 from app.services.resources import Page, Stored
 
 
@@ -125,6 +126,14 @@ Hash = Annotated[
         examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
     ),
 ]
+
+
+class GuaranteeHypothesis(Answer):
+    """What a guarantee rests on."""
+
+    id: Annotated[str, Field(max_length=100, description="Its name.", examples=["drawn_once"])]
+    holds: Annotated[Holds, Field(description="Whether it holds.", examples=["yes"])]
+    reason: Annotated[str, Field(max_length=1000, description="Why, or why it can only be assumed.")]
 
 
 class Resource(Answer):

@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from app.api.schemas.budgets import TableBudget
-from app.api.schemas.common import Answer, Count, Hash, Moment, Number
+from app.api.schemas.common import Answer, Count, GuaranteeHypothesis, Hash, Moment, Number
 from app.api.schemas.derived import answer_of, one_of, request_of
 from app.api.schemas.problems import ProblemFault
-from app.domain.catalogue.catalogue_types import Holds
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.guarantee import Status
 from app.domain.mechanisms.mechanism import Family
@@ -43,14 +42,6 @@ PUBLISHED = {
 
 AskedMechanism = one_of(tuple(REQUESTS.values()))
 PublishedPart = one_of(tuple(PUBLISHED.values()))
-
-
-class GuaranteeHypothesis(Answer):
-    """What a guarantee rests on."""
-
-    id: Annotated[str, Field(max_length=100, description="Its name.", examples=["drawn_once"])]
-    holds: Annotated[Holds, Field(description="Whether it holds.", examples=["yes"])]
-    reason: Annotated[str, Field(max_length=1000, description="Why, or why it can only be assumed.")]
 
 
 class ShownGuarantee(Answer):
@@ -93,7 +84,7 @@ class ReleasedMechanism(Answer):
     draws: Annotated[Count, Field(examples=[1])]
     """How many draws are counted by now of the same attribute of the same uploaded content, of whole records
     of it, or of other contents that have some of the same people by their identifiers; of a differentially
-    private release all draws of that content.
+    private release all draws of these, of whatever attribute.
     """
     together: ShownGuarantee | None = None
     """What all draws of the same data promise together, with the status `none` where that is not known; null

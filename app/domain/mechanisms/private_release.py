@@ -286,8 +286,8 @@ def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
     yield Hypothesis(
         "drawn_once",
         "assumed",
-        "A second draw of the same data adds to the first; it depends on all that is ever released. The same "
-        "table is recognised in another file and order, but not with other rows or columns.",
+        "A second draw of the same people's data adds to the first; it depends on all that is ever released. "
+        "The same table is recognised in another file, and its people in other rows by identifiers alone.",
     )
 
 

@@ -23,6 +23,8 @@ from app.domain.mechanisms.spending import nothing_left
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
 
+ALL_DRAWS_COUNTED: Final = "all_draws_counted"
+
 _OWN_RECORD_ONLY: Final = Hypothesis(
     "own_record_only", "assumed", "A reader who also counts in other records learns more."
 )
@@ -35,7 +37,7 @@ _OF_DRAWS: Final = (
     Hypothesis(
         "draws_independent", "yes", "Each release was drawn from the data with random bits of its own."
     ),
-    Hypothesis("all_draws_counted", "assumed", "What else was released of these values is not known."),
+    Hypothesis(ALL_DRAWS_COUNTED, "assumed", "What else was released of these values is not known."),
 )
 
 

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from app.domain.errors import Conflict, NotFound
 from app.services.ports import UnitOfWork
 from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
-from app.services.releases.people_in_both import other_contents
 from app.services.releases.requests import CreateRelease
 from app.services.releases.same_tables import contents_like
 from app.services.releases.within_budget import require_within_budget
 from app.services.resources import Kind, Stored
 
 _MOST_NAMED: Final = 10
+_RETRY_SECONDS: Final = 1
+_ATTEMPTS: Final = 10
+"""So often a release is planned anew while others are drawn that may have some of its people."""
 WHAT_WAS_DRAWN: Final = (
-    "The same attribute of the same uploaded content or of people who are in it, or whole records of that "
-    "content,"
+    "The same attribute of the same uploaded content or of people who are in it, or whole records of these,"
 )
+
+T = TypeVar("T")
+
+
+class Overtaken(Conflict):
+    """Something was given out since it was planned, of people who may be in it."""
+
+
+async def in_turn(
+    prepare: Callable[[], Awaitable[Preparation]], begin: Callable[[Preparation], Awaitable[T]]
+) -> tuple[Preparation, T]:
+    """What is prepared and begun: anew as long as others come before, within bounds."""
+    for _ in range(_ATTEMPTS - 1):
+        prepared = await prepare()
+        try:
+            return prepared, await begin(prepared)
+        except Overtaken:
+            continue
+    prepared = await prepare()
+    return prepared, await begin(prepared)
 
 
 async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored | None:
@@ -56,24 +77,33 @@ async def begun_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored:
     known = await known_draw(work, prepared)
     if known is not None:
         return known
+    people = prepared.people
     return await work.draws.begin(
-        prepared.subject, prepared.question, prepared.dataset.id, prepared.loss, prepared.least_records
+        prepared.subject,
+        prepared.question,
+        prepared.dataset.id,
+        prepared.loss,
+        prepared.least_records,
+        beside=() if people is None else people.subjects,
+        is_compared=people is not None and not people.unknown,
     )
 
 
 async def _require_compared(work: UnitOfWork, prepared: Preparation) -> None:
-    """Conflict if something was drawn since it was looked for whose draws count with this one."""
+    """Overtaken if something was drawn since it was looked for whose draws count with this one."""
     people = prepared.people
     if people is None:
         return
     same = await work.draws.of_subject("", prepared.subjects)
     earlier = sum(own.question_sha256 not in prepared.wordings for own in same)
-    found = await other_contents(work, prepared.contents, people.attribute)
-    others = None if people.compared is None else {own.subject: own.draws for own in found}
-    if (1 + earlier + people.draws, others) != (prepared.context.releases, people.compared):
-        raise Conflict(
-            f"{people.attribute!r} was drawn of people who may be in this dataset, too, as it was planned.",
-            "Send the request again: it is planned for who has that release, too.",
+    is_other = (
+        not prepared.mechanism.hides_records and 1 + earlier + people.draws != prepared.context.releases
+    )
+    if is_other or await people.is_outdated(work, prepared.dataset):
+        raise Overtaken(
+            "Something was drawn of people who may be in this dataset, too, each time that it was planned.",
+            "Send the request again: it is planned for who has these releases, too.",
+            retry_after=_RETRY_SECONDS,
         )
 
 

@@ -10,18 +10,14 @@ from typing import Final
 
 from app.domain.errors import Conflict, InvalidInput
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
+from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
 from app.services.releases.budgets import Account, Budget, account_of, accounts_of
-from app.services.releases.ledgers import (
-    Ledger,
-    Tables,
-    content_subject,
-    ledger_of,
-    ledger_of_table,
-    tables_of,
-)
+from app.services.releases.draw_subjects import Tables, tables_of
+from app.services.releases.ledgers import Ledger, ledger_of, ledger_of_table
+from app.services.releases.people_in_both import PeopleInBoth, names_people, people_in_both
 from app.services.releases.within_budget import sums_told
-from app.services.resources import ALWAYS, Actor, Kind, Page, Period, Scope, check_name, require
+from app.services.resources import ALWAYS, Actor, Kind, Page, Period, Scope, Stored, check_name, require
 
 LIMIT_PATTERN: Final = r"[0-9]{1,4}(\.[0-9]{1,60})?([eE]-?[0-9]{1,2})?"
 LARGEST_EPSILON: Final = 1000
@@ -66,19 +62,21 @@ class Seen:
 class BudgetService:
     """Budgets of a tenant's tables; setting them needs the scope govern, as further draws do."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, loader: TableLoader) -> None:
         self._store = store
+        self._loader = loader
 
     async def create(self, actor: Actor, request: CreateBudget) -> tuple[Seen, bool]:
         """Give a table a budget, or find the equal one; Conflict if it has another, or more is spent."""
         require(actor, Scope.GOVERN)
         check_name(request.name)
         limits = request.read()
+        dataset, people = await self._compared(actor, request.dataset)
         async with self._store.work(actor.tenant) as work:
-            dataset = await work.resources.described(Kind.DATASET, request.dataset)
-            subject = await content_subject(work, dataset)
+            subject = people.subject
             await work.draws.of_subject(subject, hold=True)
-            tables = await tables_of(work)
+            await work.resources.described(Kind.DATASET, dataset.id)
+            tables = await tables_of(work, {subject: people.subjects})
             known = await work.budgets.of_table(tables.subjects(subject))
             for existing in known:
                 if (existing.name, existing.limits) == (request.name, limits):
@@ -139,17 +137,24 @@ class BudgetService:
     async def ledger(self, actor: Actor, ref: str) -> Ledger:
         """The ledger of a budget's table, also where nothing is stored of that any more."""
         async with self._store.work(actor.tenant) as work:
-            budget = await work.budgets.get(ref)
-            tables = await tables_of(work)
+            budget, tables = await work.budgets.get(ref), await tables_of(work)
             datasets = tables.datasets(budget.subject_sha256)
-            # By id: a dataset may have another's id for its name.
-            dataset = await work.resources.get(Kind.DATASET, datasets[0].id) if datasets else None
-            return await ledger_of_table(work, tables, budget.subject_sha256, dataset)
+            told = next((own.id for own in datasets if names_people(own)), None)
+            if told is None:
+                return await ledger_of_table(work, tables, budget.subject_sha256)
+        return await self.ledger_of_dataset(actor, told)
 
     async def ledger_of_dataset(self, actor: Actor, ref: str) -> Ledger:
         """The ledger of the table that a dataset was made of; NotFound without the dataset."""
+        dataset, people = await self._compared(actor, ref)
         async with self._store.work(actor.tenant) as work:
-            return await ledger_of(work, await work.resources.get(Kind.DATASET, ref))
+            return await ledger_of(work, dataset, people)
+
+    async def _compared(self, actor: Actor, ref: str) -> tuple[Stored, PeopleInBoth]:
+        """A dataset, and which others have some of its people."""
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.described(Kind.DATASET, ref)
+        return dataset, await people_in_both(self._store, self._loader, actor.tenant, dataset, None)
 
 
 async def _seen(work: UnitOfWork, budget: Budget, tables: Tables) -> Seen:

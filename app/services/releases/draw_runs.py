@@ -11,7 +11,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.named import add_resource, all_resources
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import Claimant, RunStarted, latest_run, new_run
-from app.services.releases.begun_draws import known_draw
+from app.services.releases.begun_draws import in_turn, known_draw
 from app.services.releases.draw_work import draw_question, release_of_result
 from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
@@ -45,7 +45,16 @@ class DrawRuns:
                 "Give a mechanism, or make the release without a run.",
             )
         require_to_name_values(actor, chosen_in(request).parameters)
-        prepared = await prepare_release(self._store, self._loader, actor.tenant, request)
+
+        async def started(prepared: Preparation) -> RunStarted:
+            return await self._started(actor, prepared, claimant)
+
+        _, run = await in_turn(
+            lambda: prepare_release(self._store, self._loader, actor.tenant, request), started
+        )
+        return run
+
+    async def _started(self, actor: Actor, prepared: Preparation, claimant: Claimant | None) -> RunStarted:
         prepared.require_feasible()
         cost = prepared.cost
         if cost.bytes > self._run_bytes:

@@ -16,8 +16,9 @@ from app.domain.search.budget import Halted, never
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
 from app.services.readers import reader_of
-from app.services.releases.begun_draws import begun_draw
+from app.services.releases.begun_draws import begun_draw, in_turn
 from app.services.releases.drawing import DRAWING_STEPS, Preparation, drawn_release
+from app.services.releases.draws import Draw
 from app.services.releases.mechanism_manifests import BY_NAME
 from app.services.releases.prepared_releases import prepare_release
 from app.services.releases.queued_draws import loss_to_keep
@@ -129,12 +130,19 @@ class DrawPreparation:
 
         Fenced if the claim is outdated: then nothing was begun.
         """
-        prepared = await prepare_release(self._store, self._loader, claim.tenant, _request_of(stored))
-        async with self._store.work(claim.tenant) as work:
-            # The turn at draws comes before the run's row; nothing is begun unless the claim holds, too.
-            found = await begun_draw(work, prepared)
-            await work.runs.heartbeat(claim, None)
-            await work.commit()
+        request = _request_of(stored)
+
+        async def begin(prepared: Preparation) -> Draw | Stored:
+            async with self._store.work(claim.tenant) as work:
+                # The turn at draws comes before the run's row; nothing is begun unless the claim holds, too.
+                found = await begun_draw(work, prepared)
+                await work.runs.heartbeat(claim, None)
+                await work.commit()
+            return found
+
+        prepared, found = await in_turn(
+            lambda: prepare_release(self._store, self._loader, claim.tenant, request), begin
+        )
         seconds = prepared.told_cost.get("seconds", 0.0)
         if isinstance(found, Stored):
             return DrawWork(found.id, seconds, None)

@@ -39,6 +39,12 @@ class Draw:
         What it was drawn of.
     least_records
         How many records its release declares that there are; None if it declares none.
+    dataset_id
+        The dataset that it was drawn from, which may be deleted.
+    beside
+        Of other contents what draws are counted by that have some of its people.
+    is_compared
+        Whether all that had been given out by then was compared with it; if not, more may have its people.
     """
 
     id: str
@@ -50,6 +56,9 @@ class Draw:
     loss: PrivacyLoss | None = None
     subject_sha256: str = ""
     least_records: int | None = None
+    dataset_id: str = ""
+    beside: frozenset[str] = frozenset()
+    is_compared: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -69,11 +78,14 @@ class DrawState:
         How many there are by now, withdrawn and deleted ones too.
     withdrawn_at
         When its release was withdrawn; None if it is not.
+    is_compared
+        Whether it is known of all other draws, earlier and later ones, that none of its people are in them.
     """
 
     number: int
     total: int
     withdrawn_at: datetime | None
+    is_compared: bool = False
 
 
 class Draws(Protocol):
@@ -88,6 +100,9 @@ class Draws(Protocol):
         deletes what it would be drawn of until this work ends.
         """
 
+    async def all(self) -> Sequence[Draw]:
+        """All draws of the tenant, the oldest first."""
+
     async def of_release(self, release_id: str, beside: Collection[str] = ()) -> Sequence[Draw]:
         """All draws of the subject of the release, and of those beside, the oldest first."""
 
@@ -98,8 +113,17 @@ class Draws(Protocol):
         dataset_id: str,
         loss: PrivacyLoss | None = None,
         least_records: int | None = None,
+        *,
+        beside: Collection[str] = (),
+        is_compared: bool = False,
     ) -> Draw:
-        """Count a draw and seal its secret; to be committed before anything is drawn."""
+        """Count a draw and seal its secret; to be committed before anything is drawn.
+
+        ``beside`` and ``is_compared`` are as of :class:`Draw`.
+        """
+
+    async def keep_counted(self, release: Stored, subject_sha256: str) -> None:
+        """Count a release that shows records as they are like a draw of these, for it is being deleted."""
 
     async def secret(self, draw_id: str) -> bytes:
         """The 32 secret bytes of a draw that was begun and committed.

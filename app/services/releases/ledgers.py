@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.gates.spending_kept import TableSpending
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
+from app.domain.mechanisms.several_draws import ALL_DRAWS_COUNTED
 from app.domain.mechanisms.spending import nothing_left, sentence_on
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
 from app.services.releases.budgets import Account, Budget, account_of
-from app.services.releases.draw_subjects import subject_of, subjects_alike, subjects_beside
-from app.services.releases.mechanism_manifests import DRAWN_ONCE, hides_records, is_drawn
-from app.services.releases.same_tables import contents_alike, contents_like
-from app.services.releases.shown_otherwise import releases_of_upload
+from app.services.releases.draw_subjects import Tables, subject_of, subjects_beside, tables_of
+from app.services.releases.mechanism_manifests import DRAWN_ONCE, NOT_COMPARED, hides_records, is_drawn
+from app.services.releases.people_in_both import NO_IDENTIFIER, PeopleInBoth, names_people
+from app.services.releases.same_tables import contents_like
 from app.services.releases.within_budget import least_limits, sums_told
 from app.services.resources import JsonObject, Kind, Stored
 
@@ -31,11 +32,12 @@ class Void:
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was released of a table, with what it spends.
+    """All that was released of a table, and of others with some of its people, with what it spends.
 
     ``budgets`` are all that the table has, what allows least first: there are several only where contents
     turned out to be the same table later. ``datasets`` are those that are stored of the table, ``promised``
-    the guarantees of its differentially private releases that are.
+    the guarantees of its differentially private releases that are. ``unknown`` says why more may have been
+    released of its people; empty if that is known.
     """
 
     budgets: tuple[Budget, ...]
@@ -43,6 +45,17 @@ class Ledger:
     account: Account
     voided_by: tuple[Void, ...]
     promised: tuple[JsonObject, ...] = ()
+    unknown: str = ""
+
+    @property
+    def completeness(self) -> Hypothesis:
+        """Whether the sums are known to be of all that was released of these people."""
+        return Hypothesis(
+            ALL_DRAWS_COUNTED,
+            "assumed" if self.unknown else "yes",
+            "The sums are of the table and of other deliveries that have some of its people. "
+            + (self.unknown or "All that was given out before was compared with it by identifiers."),
+        )
 
     @property
     def least_records(self) -> int | None:
@@ -74,7 +87,8 @@ class Ledger:
                 f"What the releases of the table add up to is to be within each of its budgets {listed}."
             )
         name = names[0] if names else None
-        return {"name": name, **self.sums, "sentence": f"{limited} {self.sentence}"}
+        told = {"sentence": f"{limited} {self.sentence}", "hypotheses": [asdict(self.completeness)]}
+        return {"name": name, **self.sums, **told}
 
     @property
     def releases_told(self) -> list[dict[str, object]]:
@@ -106,11 +120,15 @@ class Ledger:
         return sentence_on(self.account.held, len(self.account.entries), self.least_records)
 
 
-async def ledger_of(work: UnitOfWork, dataset: Stored) -> Ledger:
-    """The ledger of the table that a dataset, read with its document, was made of."""
-    tables = await tables_of(work)
+async def ledger_of(work: UnitOfWork, dataset: Stored, people: PeopleInBoth | None = None) -> Ledger:
+    """The ledger of the table that a dataset was made of.
+
+    ``people`` are what its content was compared with just now, whole records of it; None: only earlier.
+    """
     subject = await content_subject(work, dataset)
-    return await ledger_of_table(work, tables, subject, dataset)
+    tables = await tables_of(work, {} if people is None else {people.subject: people.subjects})
+    unknown = _not_known(tables, subject) if people is None else people.unknown
+    return await ledger_of_table(work, tables, subject, unknown)
 
 
 async def budget_of_release(work: UnitOfWork, release: Stored) -> JsonObject:
@@ -128,7 +146,7 @@ async def spending_of(work: UnitOfWork, dataset: Stored) -> JsonObject:
         "releases": len(ledger.account.entries),
         "voided_by": [own.release for own in ledger.voided_by],
         "least_records": ledger.least_records,
-        "hypotheses": _weakest(ledger.promised),
+        "hypotheses": [*_weakest(ledger.promised), asdict(ledger.completeness)],
     }
 
 
@@ -157,91 +175,70 @@ def _weakest(promised: Sequence[JsonObject]) -> list[JsonObject]:
     return list(found.values())
 
 
-async def ledger_of_table(work: UnitOfWork, tables: Tables, subject: str, dataset: Stored | None) -> Ledger:
+async def ledger_of_table(
+    work: UnitOfWork, tables: Tables, subject: str, unknown: str | None = None
+) -> Ledger:
     """The ledger of a table by what draws of one of its contents are counted by.
 
-    ``dataset`` is one of its datasets, read with its document; None where none is stored.
+    ``unknown`` is why more may have been released of its people; None: as far as draws have kept it.
     """
-    names = tables.names(subject)
-    found = await work.budgets.of_table(tables.subjects(subject))
+    subjects, datasets = tables.subjects(subject), tables.datasets(subject)
+    found = await work.budgets.of_table(subjects)
     budgets = tuple(sorted(found, key=lambda own: (own.limits.epsilon, own.limits.delta)))
-    account = await account_of(work, tables.subjects(subject))
-    released = () if dataset is None else [own for _, own in await releases_of_upload(work, dataset)]
+    account = await account_of(work, subjects)
+    ids = {own.id for own in datasets}
+    released = [own for own in await all_resources(work, Kind.RELEASE) if own.uses[0] in ids][::-1]
     private = [own for own in released if is_drawn(own) and hides_records(own)]
     promised = tuple(guarantee for own in private for guarantee in own.summary["mechanism"]["guarantees"])
-    return Ledger(budgets, names, account, await _voids(work, account, dataset, released), promised)
+    voids = await _voids(work, account, datasets, released)
+    unknown = _not_known(tables, subject) if unknown is None else unknown
+    return Ledger(budgets, tables.names(subject), account, voids, promised, unknown)
+
+
+def _not_known(tables: Tables, subject: str) -> str:
+    """Why there may be draws of a table's people that are not counted with it; empty if there are none."""
+    if not any(names_people(own) for own in tables.datasets(subject)):
+        return NO_IDENTIFIER
+    subjects = tables.subjects(subject)
+    numbers = [number for number, own in enumerate(tables.draws) if own.subject_sha256 in subjects]
+    counted = [tables.draws[number] for number in numbers]
+    later = tables.draws[max(numbers, default=-1) + 1 :]
+    return "" if all(own.is_compared for own in (*counted, *later)) else NOT_COMPARED
 
 
 async def _voids(
-    work: UnitOfWork, account: Account, dataset: Stored | None, released: Sequence[Stored]
+    work: UnitOfWork, account: Account, datasets: Sequence[Stored], released: Sequence[Stored]
 ) -> tuple[Void, ...]:
     """The releases of the table that spend an unknown or unlimited amount."""
-    found = [
-        Void(
-            own.release,
-            "It promises no certified differential privacy, or is a draw that was begun before budgets were "
-            "kept: what it spends is not known.",
-        )
-        for own in account.unknown
-    ]
-    if dataset is None:
-        return tuple(found)
+    found, named = [], set()
     for release in released:
         if not is_drawn(release):
             found.append(Void(release.name, "It shows records under a rule."))
         elif not hides_records(release):
             name = release.summary["mechanism"]["name"]
             found.append(Void(release.name, f"The mechanism {name} is not differentially private."))
-    upload = await work.resources.described(Kind.UPLOAD, dataset.uses[0])
-    contents = await contents_like(work, upload.summary["content_sha256"])
-    beside = subjects_beside(contents, None, upload.summary["columns"])
+            named.add(release.id)
+    beside: set[str] = set()
+    for id_ in {own.uses[0] for own in datasets}:
+        upload = await work.resources.described(Kind.UPLOAD, id_)
+        contents = await contents_like(work, upload.summary["content_sha256"])
+        beside.update(subjects_beside(contents, None, upload.summary["columns"]))
+    counted = {own.id for own in account.unknown}
+    found += [
+        Void(
+            own.release,
+            "It promises no certified differential privacy, or is a draw that was begun before budgets were "
+            "kept: what it spends is not known.",
+        )
+        for own in account.unknown
+        if own.id not in named
+    ]
     found += [
         Void(None, "A draw of it by a mechanism that is not differentially private is counted.")
         for own in await work.draws.of_subject("", beside)
-        if own.release is None
+        if own.release is None and own.id not in counted
     ]
     return tuple(found)
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The tenant's tables by what draws of their contents are counted by.
-
-    ``alike`` are by subject all of the same table, in one order, where there are several; ``stored`` are by
-    the first of them the datasets that are stored, the oldest first.
-    """
-
-    alike: Mapping[str, tuple[str, ...]]
-    stored: Mapping[str, tuple[Stored, ...]]
-
-    def subjects(self, subject: str) -> tuple[str, ...]:
-        """The subjects of all contents that are the same table."""
-        return self.alike.get(subject, (subject,))
-
-    def datasets(self, subject: str) -> tuple[Stored, ...]:
-        """The datasets of the table, without their documents."""
-        return self.stored.get(self.subjects(subject)[0], ())
-
-    def names(self, subject: str) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(own.name for own in self.datasets(subject))
-
-
-async def tables_of(work: UnitOfWork) -> Tables:
-    """All that is known of which contents and which datasets are of the same table."""
-    alike = {
-        subject_of(content, None): tuple(sorted(subjects_alike(own, None)))
-        for content, own in (await contents_alike(work)).items()
-        if len(own) > 1
-    }
-    contents = {own.id: own.summary["content_sha256"] for own in await all_resources(work, Kind.UPLOAD)}
-    stored: dict[str, tuple[Stored, ...]] = {}
-    for own in list(await all_resources(work, Kind.DATASET))[::-1]:
-        if own.uses[0] in contents:
-            subject = subject_of(contents[own.uses[0]], None)
-            key = alike.get(subject, (subject,))[0]
-            stored[key] = (*stored.get(key, ()), own)
-    return Tables(alike, stored)
 
 
 async def content_subject(work: UnitOfWork, dataset: Stored) -> str:

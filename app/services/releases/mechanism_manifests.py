@@ -39,7 +39,10 @@ _NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
 }
 _CARRIED: Final = (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC, DICTIONARY_IS_PUBLIC.id)
 """What draws of whole records rest on together as each of them does, if any does or may do."""
-_NOT_COMPARED: Final = "It was drawn before other deliveries of the same people were looked for."
+NOT_COMPARED: Final = (
+    "Something was drawn, or deleted that was given out, of which it is not known whether it has any of "
+    "these people."
+)
 DRAWN_ONCE: Final = "drawn_once"
 """The hypothesis that the draws of the same data bear out or refute."""
 
@@ -179,13 +182,14 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
         stated = [_promised_privacy(own) for own in draws]
         weakest = min((own["status"] for own in promised), key=worth)
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
-    (attribute,) = attributes_of(promised)
+    # Another delivery may call it otherwise.
+    attributes = sorted(attributes_of(promised))
     found = guarantee_together(
-        attribute,
+        ", ".join(attributes),
         [_published(own) if isinstance(own, Stored) else None for own in draws],
         _weakest(promised, ONE_RECORD_PER_PERSON),
     )
-    return _with_known(plain(asdict(found)), refuted.get(attribute))
+    return _with_known(plain(asdict(found)), *map(refuted.get, attributes))
 
 
 def _promised_privacy(release: Stored | Draw) -> Mapping[str, float | str] | None:
@@ -245,41 +249,31 @@ def _with_known(guarantee: JsonObject, *known: Hypothesis | None) -> JsonObject:
 
 def _drawn_once(state: DrawState, release: Stored) -> Hypothesis:
     """Whether there is no other draw of the same data, or of some of the same people."""
-    if hides_records(release):
-        return _released_once(state)
+    if state.total > 1 and hides_records(release):
+        return Hypothesis(
+            DRAWN_ONCE,
+            "no",
+            f"{state.total} draws of the uploaded content, or of people who are in it, are counted, of which "
+            f"this is number {state.number}. Its own ε and δ say what it tells beside the others; what all "
+            "of them tell is said of them together.",
+        )
     if state.total > 1:
         return Hypothesis(
             DRAWN_ONCE,
             "no",
             f"{state.total} draws are counted of this attribute of the uploaded content, of whole records of "
-            "it, or of this attribute of other uploaded contents that have some of the same people. This is "
-            f"number {state.number}. Who has several that a person is in multiplies what each tells of that "
+            "it, or of either of other uploaded contents that have some of the same people. This is number "
+            f"{state.number}. Who has several that a person is in multiplies what each tells of that "
             "person, so that together they may exceed the bound (Definitions: perturbation).",
         )
     people = release.summary["mechanism"].get(PEOPLE)
-    unknown = _NOT_COMPARED if people is None else people["unknown"]
+    unknown = "" if people is None else people["unknown"]
+    if not unknown and not state.is_compared:
+        unknown = NOT_COMPARED
     return Hypothesis(
         DRAWN_ONCE,
         "assumed" if unknown else "yes",
-        "No other draw of this attribute of the uploaded content, or of whole records of it, is counted, "
-        "deleted releases included; the same question is answered by this one. "
-        + (unknown or "No draw of another stored dataset with a person of this one was found."),
-    )
-
-
-def _released_once(state: DrawState) -> Hypothesis:
-    if state.total == 1:
-        return Hypothesis(
-            DRAWN_ONCE,
-            "yes",
-            "No other draw of the uploaded content is counted, deleted releases included; the same question "
-            "is answered by this one. The same table is recognised in another file and order, but not with "
-            "other rows or columns.",
-        )
-    return Hypothesis(
-        DRAWN_ONCE,
-        "no",
-        f"{state.total} draws of the uploaded content are counted, of which this is number {state.number}. "
-        "Its own ε and δ say what it tells beside the others; what all of them tell is said of them "
-        "together.",
+        "No other draw that tells the same of the uploaded content is counted, deleted releases included; "
+        "the same question is answered by this one. "
+        + (unknown or "No draw of another delivery with a person of this one was found."),
     )

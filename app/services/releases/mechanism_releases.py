@@ -21,7 +21,7 @@ from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, Route, faults_of
-from app.services.releases.begun_draws import begun_draw, refuse_another
+from app.services.releases.begun_draws import begun_draw, in_turn, refuse_another
 from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
 from app.services.releases.ledgers import ledger_of
@@ -103,7 +103,7 @@ class MechanismReleases:
             earlier = tuple(await work.draws.of_subject(prepared.subject, prepared.beside))
             others = await releases_of_upload(work, prepared.dataset)
             private = prepared.mechanism.hides_records
-            budget = (await ledger_of(work, prepared.dataset)).in_short if private else None
+            budget = (await ledger_of(work, prepared.dataset, prepared.people)).in_short if private else None
         plan, missing = prepared.plan, prepared.plan.missing
         if not missing:
             missing = await self._in_the_way(actor, prepared, earlier)
@@ -153,13 +153,17 @@ class MechanismReleases:
         A draw that was begun and not stored is gone on with: it draws the same bytes. DirectBudgetExceeded if
         the estimate is above the budget: it must be a run.
         """
-        prepared = await self._prepared(actor, request)
-        prepared.require_feasible()
-        if not self._budget.allows(prepared.cost):
-            raise DirectBudgetExceeded(prepared.told_cost)
-        async with self._store.work(actor.tenant) as work:
-            found = await begun_draw(work, prepared)
-            await work.commit()
+
+        async def begun(prepared: Preparation) -> Draw | Stored:
+            prepared.require_feasible()
+            if not self._budget.allows(prepared.cost):
+                raise DirectBudgetExceeded(prepared.told_cost)
+            async with self._store.work(actor.tenant) as work:
+                found = await begun_draw(work, prepared)
+                await work.commit()
+            return found
+
+        prepared, found = await in_turn(lambda: self._prepared(actor, request), begun)
         if isinstance(found, Stored):
             return Created(found, False)
         try:

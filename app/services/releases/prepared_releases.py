@@ -65,11 +65,13 @@ async def prepare_release(
         )
 
     prepared = await asyncio.to_thread(planned)
-    attributes = () if mechanism.hides_records else attributes_drawn(prepared.plan)
-    if len(attributes) != 1:  # whole records, or nothing as it stands
+    if mechanism.hides_records:
+        people = await people_in_both(store, loader, tenant, dataset, None)
+        return replace(prepared, people=people)
+    attributes = attributes_drawn(prepared.plan)
+    if len(attributes) != 1:  # nothing as it stands
         return prepared
-    (attribute,) = attributes
-    people = await people_in_both(store, loader, tenant, table, (contents, attribute))
+    people = await people_in_both(store, loader, tenant, dataset, *attributes)
     return await _beside_earlier(store, tenant, replace(prepared, people=people))
 
 

@@ -16,7 +16,7 @@ from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
 from app.services.releases.draw_subjects import subjects_beside_releases
-from app.services.releases.ledgers import budget_of_release
+from app.services.releases.ledgers import budget_of_release, content_subject
 from app.services.releases.mechanism_manifests import BY_NAME, hides_records, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan, ReleasePreview
 from app.services.releases.released_tables import ReleasedTable, release_of
@@ -206,6 +206,15 @@ class ReleaseService(TableResources):
             return shown_release(actor, own, state, others, refuted.get(own.id, {}), budgets.get(own.id))
 
         return await asyncio.to_thread(lambda: tuple(map(shown, found)))
+
+    async def _keep_counted(self, work: UnitOfWork, found: Stored) -> None:
+        """What a rule has shown stays known to whoever has it: it counts like a draw of whole records."""
+        if is_drawn(found):
+            return
+        dataset = await work.resources.described(Kind.DATASET, found.uses[0])
+        subject = await content_subject(work, dataset)
+        await work.draws.of_subject(subject, hold=True)
+        await work.draws.keep_counted(found, subject)
 
     async def _released(self, tenant: TenantId, dataset: Stored, rule: Stored) -> ReleasedTable:
         document = require_rule_of(rule, dataset)

@@ -1,6 +1,7 @@
 """Which uploaded contents are the same table: the same file read twice, or the same cells in another file.
 
-Every upload notes the hash of its bytes beside those of its cells, in the order of its rows and in none.
+Every upload notes the hash of its bytes beside those of its cells: in the order of its rows and in none, with
+the names of its columns, and without them and without constant columns.
 Contents are alike that share any of these, also by way of others; what was noted outlives the uploads, so
 that who uploads a table again in another form, even after everything of it was erased, is known to have had
 it before.
@@ -34,10 +35,11 @@ async def contents_like(work: _Work, content_sha256: str) -> tuple[str, ...]:
 
 async def contents_alike(work: _Work) -> Mapping[str, frozenset[str]]:
     """By content all that are the same table, itself among them; not those of which nothing was noted."""
-    return _joined(await work.same_tables.noted())
+    return joined(await work.same_tables.noted())
 
 
-def _joined(noted: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+def joined(noted: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    """By the first of each pair all that share the second of theirs, also by way of others."""
     groups: dict[str, set[str]] = {}
     of_tables: dict[str, set[str]] = {}
     for content, table in noted:

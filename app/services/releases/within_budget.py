@@ -9,6 +9,7 @@ from app.domain.errors import Conflict
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
 from app.services.ports import UnitOfWork
 from app.services.releases.budgets import Account, Budget, account_of
+from app.services.releases.draw_subjects import tables_of
 from app.services.releases.drawing import Preparation
 
 _NUMBERS: Final = (("epsilon", "ε"), ("delta", "δ"))
@@ -21,10 +22,13 @@ async def require_within_budget(work: UnitOfWork, prepared: Preparation) -> None
     """
     if prepared.loss is None:
         return
-    budgets = await work.budgets.of_table(prepared.subjects)
+    people = prepared.people
+    tables = await tables_of(work, {} if people is None else {prepared.subject: people.subjects})
+    subjects = tables.subjects(prepared.subject)
+    budgets = await work.budgets.of_table(subjects)
     if not budgets:
         return
-    account = await account_of(work, prepared.subjects, prepared.wordings.keys())
+    account = await account_of(work, subjects, prepared.wordings.keys())
     for budget in budgets:
         if (account.held + prepared.loss).is_within(budget.limits):
             continue

@@ -9,6 +9,7 @@ import pytest
 from app.charts.drawing import Caption
 from app.charts.ledger import Filled, Length, draw_filled
 from app.web.budgets import _facts, meaning
+from app.web.visits import Page, rendered
 
 
 def ledger(*releases: tuple[str, str, str], limit: str | None = "1", stands: bool = True) -> dict[str, Any]:
@@ -64,3 +65,12 @@ def test_a_bar_is_filled_as_far_as_its_limit_is_spent():
     widths = [float(part.split('width="')[1].split('"')[0]) for part in drawn.split("<rect")[1:]]
     frame, spent, reserved = widths
     assert [round(frame / 4 - 2, 1), round(frame / 2 - 2, 1)] == [spent, reserved]
+
+
+@pytest.mark.parametrize("holds", ["assumed", "yes"])
+def test_the_page_says_whether_all_releases_of_the_people_are_known(holds):
+    known = {"id": "all_draws_counted", "holds": holds, "reason": "As far as identifiers tell."}
+    told = ledger(("spring", "0.5", "0")) | {"budgets": ["b"], "hypotheses": [known]}
+    page = Page("budget.html", {"dataset": {"name": "d"}, "ledger": told, **_facts(told)})
+    shown = bytes(rendered(page).body).decode()
+    assert f"all draws counted: {holds}.</strong> As far as identifiers tell." in shown

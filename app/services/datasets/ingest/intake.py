@@ -20,6 +20,7 @@ from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.decoding import Gunzip
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
 from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
+from app.services.datasets.ingest.nameless_hash import NamelessHash
 from app.services.datasets.ingest.pieces import Piece, PieceWriter
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
 from app.services.datasets.ingest.rows_hash import RowsHash
@@ -33,7 +34,8 @@ class Intake:
 
     ``columns``, ``rows``, ``received``, the hashes and ``remarks`` are complete when ``pieces`` has ended.
     ``table_hashes`` are those of the cells that were read, whatever file they came in: with their rows in
-    this order and, unless there are too many of them, in any; ``column_hashes`` of each column in this one.
+    this order and, unless there are too many of them, in any, with the columns' names and whatever these
+    are; ``column_hashes`` of each column in this one.
     """
 
     def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
@@ -43,7 +45,7 @@ class Intake:
         self._budget = ProcessorBudget(self._limits)
         self._hash, self._canonical = hashlib.sha256(), hashlib.sha256()
         self._writer: PieceWriter | None = None
-        self._cells, self._rows = TableHash(()), RowsHash(())
+        self._cells, self._rows, self._nameless = TableHash(()), RowsHash(()), NamelessHash()
         self.table_hashes: tuple[str, ...] = ()
         self.column_hashes: tuple[str, ...] = ()
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
@@ -165,16 +167,16 @@ class Intake:
             read = table if is_plain else with_missing(table, self._dialect)
             self._cells.add(read)
             self._rows.add(read)
+            self._nameless.add(read)
             yield from self._writer.add(table)
 
     def _last(self) -> Iterator[Piece]:
         if self._writer is not None:
             yield from self._writer.finish()
-        in_any_order, self.column_hashes = self._rows.hexdigest(), self._cells.of_columns()
-        self.table_hashes = (
-            self._cells.hexdigest(),
-            *(() if in_any_order is None else (in_any_order,)),
-        )
+        # What was noted before columns' names were left out is recognised by the hashes with them.
+        found = (self._cells.hexdigest(), self._rows.hexdigest(), self._nameless.hexdigest())
+        self.table_hashes = tuple(own for own in found if own is not None)
+        self.column_hashes = self._cells.of_columns()
 
     async def _in_thread(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
         """Run the iterator in the upload's thread, one piece at a time."""
