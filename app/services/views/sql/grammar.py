@@ -135,10 +135,11 @@ def require_known(query: exp.Query, text: SqlText) -> None:
     """Refuse a query of which a part is not known, with its line and column."""
     _require_own_words(text)
     left = [(query, _Above())]
-    selects = 0
+    selects = arrays = 0
     while left:
         node, above = left.pop()
         selects += isinstance(node, exp.Select)
+        arrays += isinstance(node, exp.Array)
         known = _PARTS.get(type(node))
         if known is None:
             _refuse_unknown(node, text)
@@ -153,7 +154,7 @@ def require_known(query: exp.Query, text: SqlText) -> None:
             has_no_groups = isinstance(node, _BEFORE_GROUPS) or above.has_no_groups
             inner = _Above(node, forbidding, has_no_groups)
         left += [(own, inner) for own in reversed(list(node.iter_expressions()))]
-    if text.words(TokenType.SELECT) != selects:
+    if (text.words(TokenType.SELECT), text.words(TokenType.ARRAY)) != (selects, arrays):
         text.refuse(
             query, "not-read", "a part of the query is not read.", "Write it as joins and subqueries."
         )
