@@ -114,7 +114,7 @@ def test_a_release_that_was_made_here_is_judged_by_its_name(visitor: Visitor):
 
 def declared_illnesses(api: httpx.Client) -> str:
     """A hierarchy that says which illnesses there can be, apart from any data."""
-    values = ["flu", "gout", "asthma"]
+    values = ["asthma", "flu", "gout"]
     body = {"name": "ill-ones", "definition": {"kind": "flat", "values": values}}
     assert api.post("/hierarchies", json=body).status_code in (200, 201, 409)
     return "ill-ones"
@@ -149,6 +149,7 @@ def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor
     assert "a guarantee of β-likeness (β ≤ 1), certified, which may rest on assumptions" in page
     assert "no value becomes more than 2 times as likely" in page
     assert "drawn once: assumed." in page
+    assert "domain is public: assumed." in page
 
 
 @pytest.mark.parametrize(
@@ -773,6 +774,7 @@ def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdr
     assert "with what the mechanism perturbation drew" in page
     assert sentence in page
     assert re.search(r'<th scope="row">drawn once</th><td>assumed</td>', page)
+    assert re.search(r'<th scope="row">domain is public</th><td>assumed</td>', page)
     assert re.search(r"<dt>β</dt><dd>1</dd>", page)
     assert page.count("published as") == 9
     (after,) = re.findall(r'<th scope="row">gout</th><td class="num">10</td><td class="num">(\d+)</td>', page)

@@ -83,7 +83,7 @@ class CountQueryAnswer(Answer):
     estimate: Annotated[Number, Field(description="How many records, estimated.", examples=[7.5])]
     standard_error: Annotated[Number | None, Field(examples=[2.1])]
     """Over draws of the same records, itself estimated from the release; of values in copies at most so much,
-    on average over draws: it may be up to three times the true one. Null where `without_errors` says why.
+    on average over draws: it may be several times the true one. Null where `without_errors` says why.
     """
     low: Annotated[Number | None, Field(examples=[3.4])]
     """Where the interval at the level begins; null as above."""
