@@ -13,7 +13,7 @@ from app.domain.mechanisms.count_estimates import CountEstimator, CountQuery, Es
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import uniform_retention
-from tests.unit.domain.test_count_errors import many
+from tests.oracles.copied_releases import many
 
 EPSILON = 1e-9
 
