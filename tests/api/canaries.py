@@ -42,10 +42,12 @@ async def fill(api: Api, client: httpx.AsyncClient, canaries: Canaries) -> None:
     )
     labels = {"kind": "rows", "rows": [[cell, canaries.label, "all"] for cell in canaries.cells]}
     await answered(client, "POST", "/v1/hierarchies", json={"name": "places", "definition": labels})
+    grades = {"kind": "flat", "values": [str(number) for number in range(7)]}
+    await answered(client, "POST", "/v1/hierarchies", json={"name": "grades", "definition": grades})
     attributes = [
         {"name": "id", "type": "text", "role": "identifier"},
         {"name": canaries.column, "type": "categorical", "role": "quasi_identifier", "hierarchy": "places"},
-        {"name": "grade", "type": "categorical", "role": "sensitive"},
+        {"name": "grade", "type": "categorical", "role": "sensitive", "hierarchy": "grades"},
     ]
     dataset = {"name": "people", "upload": "people", "attributes": attributes}
     await answered(client, "POST", "/v1/datasets", json=dataset)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import httpx
@@ -22,17 +24,36 @@ async def made(request: Any) -> dict[str, Any]:
     return found
 
 
+async def declared(client: httpx.AsyncClient, values: Iterable[str]) -> str:
+    """The name of a hierarchy that says which values there can be, apart from any data."""
+    values = sorted(set(values))
+    name = f"declared-{hashlib.sha256(repr(values).encode()).hexdigest()[:12]}"
+    body = {"name": name, "definition": {"kind": "flat", "values": values}}
+    answer = await client.post("/v1/hierarchies", json=body)
+    assert answer.status_code in (200, 201, 409), answer.text
+    return name
+
+
 async def people(
-    client: httpx.AsyncClient, name: str = "people", upload: str | None = None, **roles: str
+    client: httpx.AsyncClient,
+    name: str = "people",
+    upload: str | None = None,
+    illnesses: Iterable[str] = ILLNESSES,
+    **roles: str,
 ) -> None:
-    """A dataset of these rows."""
+    """A dataset of these rows, or of an upload, in which these illnesses are declared."""
     if upload is None:
         text = "town,illness\n" + "\n".join(ROWS) + "\n"
         headers = {"Content-Type": "text/csv"}
         await made(client.post(f"/v1/uploads?name={name}", content=text, headers=headers))
-    attributes = [
+    attributes: list[dict[str, Any]] = [
         {"name": own, "type": "categorical", "role": role} for own, role in {**ROLES, **roles}.items()
     ]
+    for own in attributes:
+        if own["name"] == "illness" and own["role"] in ("quasi_identifier", "sensitive"):
+            own["hierarchy"] = await declared(client, illnesses)
+        elif own["role"] == "sensitive":
+            own["hierarchy"] = await declared(client, TOWNS)
     body = {"name": name, "upload": upload or name, "attributes": attributes}
     await made(client.post("/v1/datasets", json=body))
 

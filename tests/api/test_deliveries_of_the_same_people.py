@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from app.services.releases import mechanism_releases, people_in_both
-from tests.api.drawn_people import ROWS, UNIFORM, asked, made
+from tests.api.drawn_people import ILLNESSES, ROWS, UNIFORM, asked, declared, made
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 from tests.conftest import DatabaseUrls
@@ -25,6 +25,7 @@ async def delivery(
     await made(client.post(f"/v1/uploads?name={name}", content=text, headers={"Content-Type": "text/csv"}))
     roles = {"number": identifier, "town": "quasi_identifier", "illness": "sensitive"}
     attributes = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    attributes[-1]["hierarchy"] = await declared(client, ILLNESSES)
     await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.drawn_people import PERTURBED, SAMPLED, UNIFORM, asked, made, people
+from tests.api.drawn_people import ILLNESSES, PERTURBED, SAMPLED, UNIFORM, asked, declared, made, people
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 
@@ -75,7 +75,12 @@ async def test_values_that_nothing_tells_apart_are_merged_by_what_the_measure_gi
     assert (await made(client.post("/v1/hierarchies", json=hierarchy)))["from_data"] is True
     attributes = [
         {"name": "town", "type": "categorical", "role": "quasi_identifier", "hierarchy": "merged"},
-        {"name": "illness", "type": "categorical", "role": "sensitive"},
+        {
+            "name": "illness",
+            "type": "categorical",
+            "role": "sensitive",
+            "hierarchy": await declared(client, ILLNESSES),
+        },
     ]
     body = {"name": "joined", "upload": "people", "attributes": attributes}
     await made(client.post("/v1/datasets", json=body))

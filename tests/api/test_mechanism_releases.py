@@ -125,7 +125,7 @@ async def test_a_release_may_have_fewer_rows_than_its_dataset(client: httpx.Asyn
     assert (manifest["rows"], told["published"]["sample_size"]) == (30, None)
     assert any("is suppressed if no sample of it is small enough" in own for own in told["warnings"])
     (guarantee,) = told["guarantees"]
-    assert guarantee["standing"] == "heuristic"
+    assert (guarantee["status"], guarantee["standing"]) == ("as_published", "none")
     lines = (await data(client, "less")).decode().splitlines()
     assert {line.split(",")[0] for line in lines[1:]} == {"Rome"}
     assert len(lines) == 31

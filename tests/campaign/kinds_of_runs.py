@@ -125,6 +125,9 @@ def _people(client: Client) -> None:
     client.uploads.create_from("people", f"zip,age,told\n{rows}".encode())
     roles = {"zip": "quasi_identifier", "age": "quasi_identifier", "told": "sensitive"}
     attributes = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    told = {"kind": "flat", "values": [str(number) for number in range(5)]}
+    client.hierarchies.create({"name": "told", "definition": told})
+    attributes[-1]["hierarchy"] = "told"
     client.datasets.create({"name": "people", "upload": "people", "attributes": attributes})
 
 

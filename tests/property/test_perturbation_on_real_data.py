@@ -198,7 +198,8 @@ def test_of_the_intervals_told_of_groups_about_one_in_twenty_misses(perturbed, c
     value = int(np.argmax(drawn.published.prior))
     estimates, errors = (own.reshape(true.shape)[:, value] for own in (told.estimates, told.standard_errors))
     low, high = (own.reshape(true.shape)[:, value] for own in (told.low, told.high))
-    assert high - low == pytest.approx(2 * stats.norm.isf(0.025) * errors)
+    # No narrower than by the standard errors: half a step more at either end, or what bounds few records.
+    assert (high - low >= 2 * stats.norm.isf(0.025) * errors).all()
     most = stats.binom.isf(FALSE_ALARM, len(true), 0.07)
     off = np.abs(estimates - true[:, value])
     assert np.count_nonzero(off > (high - low) / 2) <= most

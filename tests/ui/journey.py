@@ -61,6 +61,11 @@ async def _drawn(client: httpx.AsyncClient) -> None:
     await client.post("/v1/uploads?name=example-patients", content=PATIENTS, headers=headers)
     roles = {"town": "quasi_identifier", "illness": "sensitive", "ward": "sensitive"}
     attributes = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    wards = [f"ward {number}" for number in range(1, 31)]
+    for own, values in (("illness", sorted(set(ILLNESSES))), ("ward", wards)):
+        hierarchy = {"name": f"example-{own}s", "definition": {"kind": "flat", "values": values}}
+        await _made(client, "/v1/hierarchies", hierarchy)
+        next(one for one in attributes if one["name"] == own)["hierarchy"] = f"example-{own}s"
     body = {"name": "example-patients", "upload": "example-patients", "attributes": attributes}
     await _made(client, "/v1/datasets", body)
     for attribute in ("illness", "ward"):

@@ -112,12 +112,21 @@ def test_a_release_that_was_made_here_is_judged_by_its_name(visitor: Visitor):
     assert "no release with the id or name" in gone.text
 
 
+def declared_illnesses(api: httpx.Client) -> str:
+    """A hierarchy that says which illnesses there can be, apart from any data."""
+    values = ["asthma", "flu", "gout"]
+    body = {"name": "ill-ones", "definition": {"kind": "flat", "values": values}}
+    assert api.post("/hierarchies", json=body).status_code in (200, 201, 409)
+    return "ill-ones"
+
+
 def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor: Visitor):
     cells = "".join(f"{town},{ill}\n" for town in ("Rome", "Bari") for ill in ("flu", "gout", "asthma") * 4)
     headers = {"Content-Type": "text/csv"}
     uploaded = visitor.api.post("/uploads?name=ill", content=f"town,illness\n{cells}", headers=headers)
     roles = {"town": "quasi_identifier", "illness": "sensitive"}
     columns = [{"name": name, "type": "categorical", "role": role} for name, role in roles.items()]
+    columns[1]["hierarchy"] = declared_illnesses(visitor.api)
     body = {"name": "ill", "upload": "ill", "attributes": columns}
     assert uploaded.is_success
     assert visitor.api.post("/datasets", json=body).is_success
@@ -140,6 +149,7 @@ def test_the_guarantee_of_a_drawn_release_is_shown_with_what_it_rests_on(visitor
     assert "a guarantee of β-likeness (β ≤ 1), certified, which may rest on assumptions" in page
     assert "no value becomes more than 2 times as likely" in page
     assert "drawn once: assumed." in page
+    assert "domain is public: assumed." in page
 
 
 @pytest.mark.parametrize(
@@ -161,6 +171,7 @@ def test_the_page_and_the_report_of_values_replaced_alike_show_the_matrix(
     ).is_success
     roles = {"town": "quasi_identifier", "illness": "sensitive"}
     columns = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
+    columns[1]["hierarchy"] = declared_illnesses(visitor.api)
     body = {"name": name, "upload": name, "attributes": columns}
     assert visitor.api.post("/datasets", json=body).is_success
     mechanism = {"kind": kind, "p": 0.4, "p_cap": 0.5, "epsilon": 0.5, "delta": 0.3, **tests}
@@ -783,6 +794,7 @@ def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdr
     ]
     drawn = {"name": "drawn", "dataset": "ill", "mechanism": {"kind": "perturbation", "beta": 1}}
     api = stranger.api
+    columns[1]["hierarchy"] = declared_illnesses(api)
     api.post(
         "/uploads", params={"name": "ill"}, content=table, headers={"Content-Type": "text/csv"}
     ).raise_for_status()
@@ -794,6 +806,7 @@ def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdr
     assert "with what the mechanism perturbation drew" in page
     assert sentence in page
     assert re.search(r'<th scope="row">drawn once</th><td>assumed</td>', page)
+    assert re.search(r'<th scope="row">domain is public</th><td>assumed</td>', page)
     assert re.search(r"<dt>β</dt><dd>1</dd>", page)
     assert page.count("published as") == 9
     (after,) = re.findall(r'<th scope="row">gout</th><td class="num">10</td><td class="num">(\d+)</td>', page)

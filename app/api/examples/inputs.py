@@ -67,12 +67,17 @@ HIERARCHIES: Final = bodies(
         "name": "diagnosis",
         "definition": {"kind": "diagnoses", "values": ["I21.4", "I25.1", "E11.9"], "system": "icd-10"},
     },
+    {
+        "name": "education",
+        "definition": {"kind": "flat", "values": ["High school", "Bachelor", "Master", "Doctorate"]},
+    },
     city="city → county → state → region, row by row",
     race="race → group, by parents",
     birth_date="day → month → year, by the builder of dates",
     income="1,000 → 10,000 → 20,000 → 100,000, by the builder of intervals",
     age="age → age group → minor, working age, 65 or more, by bounds",
     diagnosis="code → category → block → chapter, by the structure of ICD-10",
+    education="the values that there can be, declared apart from any data",
 )
 
 DATASETS: Final = bodies(
@@ -94,7 +99,7 @@ DATASETS: Final = bodies(
             {"name": "person_id", "type": "text", "role": "identifier"},
             {"name": "gender", "type": "categorical", "role": "quasi_identifier"},
             {"name": "race", "type": "categorical", "role": "quasi_identifier"},
-            {"name": "education", "type": "categorical", "role": "sensitive"},
+            {"name": "education", "type": "categorical", "role": "sensitive", "hierarchy": "education"},
         ],
     },
     members="the members with their hierarchies",

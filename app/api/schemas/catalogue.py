@@ -104,7 +104,8 @@ class CatalogueMechanism(Answer):
     published: JsonSchema | None
     """What it publishes beside the table, as JSON Schema; null: nothing."""
     guarantees: Annotated[list[CatalogueGuarantee], Field(max_length=20)]
-    """Of which models it may promise something; which of them, and how much, a plan says."""
+    """Of which models it may promise something; which of them, and how much, a plan says. Empty: it promises
+    nothing, whatever its plans state beside the status `none`."""
     constants: Annotated[dict[str, str], Field(examples=[{"values": "Values that can be published."}])]
     """What the numbers of its plans mean, by name."""
 

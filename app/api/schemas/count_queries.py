@@ -71,8 +71,10 @@ class UnderlyingErrorAnswer(Answer):
     """Over samples and draws together; 0 where none or all of the records show one of the values."""
     low: Annotated[Number, Field(description="Where the interval at the level begins.", examples=[2.8])]
     high: Annotated[Number, Field(description="Where it ends.", examples=[12.2])]
-    interval: Annotated[Literal["normal", "wilson"], Field(examples=["normal"])]
-    """By which law: `wilson` where none or all of the records show one of the values."""
+    interval: Annotated[Literal["normal", "wilson", "bounded"], Field(examples=["normal"])]
+    """By which law: `wilson` where none or all of the records show one of the values; `bounded` where there
+    are too few records for either.
+    """
 
 
 class CountQueryAnswer(Answer):
@@ -81,12 +83,15 @@ class CountQueryAnswer(Answer):
     estimate: Annotated[Number, Field(description="How many records, estimated.", examples=[7.5])]
     standard_error: Annotated[Number | None, Field(examples=[2.1])]
     """Over draws of the same records, itself estimated from the release; of values in copies at most so much,
-    on average over draws: it may be up to three times the true one. Null where `without_errors` says why.
+    on average over draws: it may be several times the true one. Null where `without_errors` says why.
     """
     low: Annotated[Number | None, Field(examples=[3.4])]
-    """Where the interval at the level begins, by the normal law: too narrow for few records. Null as above.
-    """
+    """Where the interval at the level begins; null as above."""
     high: Annotated[Number | None, Field(description="Where it ends; null as above.", examples=[11.6])]
+    interval: Annotated[Literal["normal", "bounded"] | None, Field(examples=["normal"])] = None
+    """By which law: `bounded`, which holds the count at least as often as the level says, where the records
+    are too few for the normal law, or their copies too many. Null as above.
+    """
     underlying: UnderlyingErrorAnswer | None
     """The same as an estimate of the records selected times the share of the values in what the records are a
     sample of, where all values were replaced alike and one by one; null elsewhere, and where nothing has to

@@ -31,9 +31,9 @@ from app.domain.losses.count_queries import (
     Workload,
 )
 from app.domain.losses.released import suppresses
+from app.domain.mechanisms.count_intervals import quantile
 from app.domain.mechanisms.counted_release import COPIES_TAKE
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
-from app.domain.mechanisms.uniform_errors import quantile
 from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.models.judged import JudgedOn, judged_on

@@ -138,8 +138,7 @@ def variances_of_copies(
     """
     own = replacement
     estimated = np.clip((weighted - whole * asked * own.elsewhere) / own.p, 0.0, whole)
-    sides = np.minimum(estimated, whole - estimated)
-    rounded = np.minimum(stretches**2 * squares / 4, stretches * sides)
+    rounded = stretches**2 * squares / 4
     return np.asarray(variances(estimated, whole, own, asked) + pairs / own.p**2 + rounded)
 
 

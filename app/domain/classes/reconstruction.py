@@ -34,6 +34,9 @@ EQUAL: Final = 1e-12
 SMALL: Final = 0.05
 """Below this θ the exponents are summed as series, of which nothing cancels."""
 
+NEARLY_ALL: Final = 0.9
+"""From this probability on that a value is published as itself, hardly anything is hidden."""
+
 TERMS: Final = 14
 STEPS: Final = 100
 """Halvings of an interval: more than a double has digits."""
@@ -55,6 +58,16 @@ class UniformReplacement:
     def kept(self) -> float:
         """The probability a = p + c that a value is published as itself."""
         return self.p + self.elsewhere
+
+    def nearly_all_kept(self) -> str | None:
+        """A warning where nearly every value is published as it is; None elsewhere."""
+        if self.kept < NEARLY_ALL:
+            return None
+        return (
+            f"With p = {self.p:.6g} a published value is the record's own with a probability of "
+            f"{self.kept:.6g}: next to nothing is hidden of one record. Small groups pass upper "
+            "bounds all the same, which say nothing of that."
+        )
 
     @property
     def changed(self) -> float:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from app.domain.arrays import Longs
+from app.domain.arrays import Ints, Longs
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 
@@ -46,6 +48,18 @@ def ungrouped_amounts(attribute: str, hierarchy: Hierarchy) -> str | None:
         "own here, and one far off may be drawn as well as one near by. If they are amounts and no codes, "
         "put them into classes."
     )
+
+
+def alike_in_number(hierarchy: Hierarchy, nodes: Ints) -> Ints:
+    """(n,) the nodes, and for leaves that write the same number, such as 1 and 1.0, one of them."""
+    found: Ints = np.arange(hierarchy.n_nodes, dtype=np.int32)
+    first: dict[Decimal, int] = {}
+    for node in np.unique(nodes).tolist():
+        with suppress(InvalidOperation):
+            number = Decimal(hierarchy.labels[node].strip())
+            if hierarchy.is_leaf[node] and number.is_finite():
+                found[node] = first.setdefault(number, node)
+    return np.asarray(found.take(nodes))
 
 
 def whole_numbers(

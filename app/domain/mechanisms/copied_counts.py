@@ -17,6 +17,7 @@ import numpy as np
 from app.domain.arrays import Floats, Ints
 from app.domain.classes.reconstructed_shares import copies_of, variances_of_copies
 from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.mechanisms.count_intervals import Spread
 from app.domain.mechanisms.published_records import PublishedRecords
 
 SIZES_UNTOLD: Final = (
@@ -56,7 +57,7 @@ class CopiedRecords:
     """What is needed of the records of a release to tell the variance of its counts.
 
     Of every group, with O_x records that show x and κ = k / (β² − k), k = r·(n1 − r) / ((n1 − 1)·n1²), sums
-    over groups of β·O_x, of κ·O_x·(n − O_x), and of β² where the group was sampled.
+    over groups of β·O_x, of κ·O_x·(n − O_x), and of β² and ⌈β⌉² where the group was sampled.
 
     Parameters
     ----------
@@ -88,18 +89,22 @@ class CopiedRecords:
         firsts[of_group] = np.arange(len(of_group))
         sampled = firsts[n1 < n]
         shown = records.counts
-        places = np.concatenate([np.arange(len(of_group)), np.arange(len(of_group)), sampled])
-        values = [records.values, records.values + self._m, np.full(len(sampled), 2 * self._m)]
+        places = np.concatenate([np.arange(len(of_group)), np.arange(len(of_group)), sampled, sampled])
+        values = [records.values, records.values + self._m]
+        values += [np.full(len(sampled), 2 * self._m + place) for place in (0, 1)]
+        most = np.ceil(beta)
+        self._most = float(most.max()) if len(most) else 1.0
         self._sums = PublishedRecords(
             {j: column[places] for j, column in records.columns.items()},
             records.sizes,
             np.concatenate(values).astype(np.int32),
-            2 * self._m + 1,
+            2 * self._m + 2,
             np.concatenate(
                 [
                     beta[of_group] * shown,
                     kappa * shown * (n[of_group] - shown),
                     beta[of_group[sampled]] ** 2,
+                    most[of_group[sampled]] ** 2,
                 ]
             ),
         )
@@ -111,14 +116,16 @@ class CopiedRecords:
 
     def on(self, attributes: Sequence[int]) -> CopiedSums:
         """The sums by some attributes."""
-        return CopiedSums(self._sums, attributes, self._p, self._m)
+        return CopiedSums(self._sums, attributes, self._p, self._m, self._most)
 
 
 class CopiedSums:
     """The sums, reduced to what queries on the same attributes ask of them."""
 
-    def __init__(self, sums: PublishedRecords, attributes: Sequence[int], p: float, m: int) -> None:
-        self._p, self._m, self._total = p, m, sums.total()
+    def __init__(
+        self, sums: PublishedRecords, attributes: Sequence[int], p: float, m: int, most: float
+    ) -> None:
+        self._p, self._m, self._most, self._total = p, m, most, sums.total()
         self._reduced = sums.on(attributes) if attributes else None
 
     def variances(self, shares: Sequence[Mapping[int, Floats]], chosen: Floats) -> Floats:
@@ -126,20 +133,49 @@ class CopiedSums:
 
         At least the variance in expectation, but for estimates that are moved into their bounds.
         """
-        sums = np.array([self._of(own) for own in shares])
-        weighted, crossed, squares = sums[:, : self._m], sums[:, self._m : -1], sums[:, -1]
-        asked = chosen.sum(axis=1)
-        whole = weighted.sum(axis=1)
+        sums = self._of_all(shares)
+        weighted, crossed, squares = sums[:, : self._m], sums[:, self._m : -2], sums[:, -2]
         # How the copies are spread: the pairs of an asked and another value are at most those of either side.
         inside = np.einsum("qm,qm->q", crossed, chosen)
         pairs = np.minimum(inside, crossed.sum(axis=1) - inside)
-        # How the sample is rounded: each stretch of neighbouring values gets the floor or the ceiling.
-        stretches = np.count_nonzero(chosen != np.roll(chosen, 1, axis=1), axis=1) / 2
-        shown = np.einsum("qm,qm->q", weighted, chosen)
-        own = UniformReplacement(self._p, self._m)
-        return variances_of_copies(shown, whole, pairs, squares, own, asked, stretches)
+        whole, shown = weighted.sum(axis=1), np.einsum("qm,qm->q", weighted, chosen)
+        own, asked = UniformReplacement(self._p, self._m), chosen.sum(axis=1)
+        return variances_of_copies(shown, whole, pairs, squares, own, asked, _stretches(chosen))
+
+    def spread(self, shares: Sequence[Mapping[int, Floats]], chosen: Floats, records: Floats) -> Spread:
+        """(q,) what bounds the estimates of these queries, whatever the records have.
+
+        In three steps, of which each knows those before: how samples are rounded, which of their records are
+        published once more, and what is drawn for each. See Definitions: errors of counts in copies.
+        """
+        sums, stretches, p = self._of_all(shares), _stretches(chosen), self._p
+        whole, squares, of_most = sums[:, : self._m].sum(axis=1), sums[:, -2], sums[:, -1]
+        elsewhere = chosen.sum(axis=1) * (1 - p) / self._m
+        lacking, having = (own * (1 - own) for own in (elsewhere, elsewhere + p))
+        more = np.maximum(having - lacking, 0.0)
+        most = np.clip(np.sqrt(of_most), 1.0, self._most)
+        # A record of the sample is published most times at most, and n1·N / n + stretches of these count.
+        drawn, copied = np.minimum(2 * most, most + 3) * more, p**2 / 4
+        beside = (whole + records) * lacking + stretches * of_most * (more + p**2 / 16)
+        beside += stretches**2 * squares * p**2 / 4
+        nothing = np.zeros(len(most))
+        return Spread(
+            most * np.maximum(1.0, stretches * p) / p,
+            nothing,
+            (drawn + copied) / p**2,
+            beside / p**2,
+            np.zeros(len(most), dtype=bool),
+        )
+
+    def _of_all(self, shares: Sequence[Mapping[int, Floats]]) -> Floats:
+        return np.array([self._of(own) for own in shares])
 
     def _of(self, shares: Mapping[int, Floats]) -> Floats:
         if self._reduced is None:
             return self._total
         return self._reduced.counts.totals(self._reduced.rows.runs(shares), squared=True)
+
+
+def _stretches(chosen: Floats) -> Floats:
+    """(q,) stretches of neighbouring values chosen, each of which is rounded up or down in samples."""
+    return np.asarray(np.count_nonzero(chosen != np.roll(chosen, 1, axis=1), axis=1) / 2)

@@ -20,13 +20,13 @@ from annotated_types import Gt, Lt, doc
 from app.domain.arrays import Bools, Floats
 from app.domain.errors import NotSupported
 from app.domain.mechanisms.copied_counts import CopiedRecords, CopiedSums
+from app.domain.mechanisms.count_intervals import Spread
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.mechanisms.published_records import PublishedRecords, Reduced
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import (
     ShownRecords,
     likeliest_shares,
-    quantile,
     underlying_intervals,
     uniform_retention,
 )
@@ -58,7 +58,7 @@ class EstimateOptions:
     """What is wanted of estimates."""
 
     level: Annotated[
-        float, Gt(0), Lt(1), doc("Share of draws in which the interval holds the count, by the normal law.")
+        float, Gt(0), Lt(1), doc("Share of draws in which the interval holds the count, at least.")
     ] = 0.95
     clip: Annotated[
         bool,
@@ -85,7 +85,7 @@ class CountEstimates:
     estimates, standard_errors
         Records that have one of the values too; the standard error is itself an estimate.
     low, high
-        The interval by the normal law: too narrow for few records.
+        The interval by the normal law or, of few records, one that holds at least as often.
     is_spread
         Whether generalised cells were taken as evenly spread.
     is_biased
@@ -98,6 +98,8 @@ class CountEstimates:
         sample of; not a number where values were not replaced alike and one by one.
     is_wilson
         Whether the latter interval is Wilson's: none or all of the records show one of the values.
+    is_bounded, is_underlying_bounded
+        Whether the intervals are those of few records (see :mod:`app.domain.mechanisms.count_intervals`).
     """
 
     records: Floats
@@ -112,6 +114,8 @@ class CountEstimates:
     underlying_low: Floats
     underlying_high: Floats
     is_wilson: Bools
+    is_bounded: Bools
+    is_underlying_bounded: Bools
 
 
 def deviations(matrix: TransitionMatrix, weights: Floats, chosen: Floats) -> Floats:
@@ -198,24 +202,42 @@ class CountEstimator:
         weights = np.where(is_all[:, None], 1.0, self._inverse.weights(chosen))
         records, estimates = published.sum(axis=1), np.einsum("qm,qm->q", published, weights)
         shown = self._shown(squared, chosen)
+        off = deviations(self._matrix, weights, chosen)
+        spread = Spread(
+            weights.max(axis=1) - weights.min(axis=1),
+            np.where(chosen < 1, off, 0.0).max(axis=1),
+            np.where(chosen > 0, off, 0.0).max(axis=1),
+            np.zeros(len(queries)),
+            is_set & (shown is not None),
+        )
         if copies is not None:
-            variance = np.where(is_set, copies.variances([own.shares for own in queries], chosen), np.nan)
+            shares = [own.shares for own in queries]
+            variance = np.where(is_set, copies.variances(shares, chosen), np.nan)
+            spread = copies.spread(shares, chosen, records)
         elif self._are_independent:
             # (q,) variances over draws, by the estimated counts of the values that the rows had
             true = np.maximum(self._inverse.applied(squared), 0.0)
-            variance = np.asarray(np.einsum("qm,qm->q", true, deviations(self._matrix, weights, chosen)))
+            variance = np.asarray(np.einsum("qm,qm->q", true, off))
             if shown is not None:
                 variance[is_set] = shown.variances()[is_set]
         else:
             variance = np.full(len(queries), np.nan)
         errors = np.sqrt(np.where(is_all & self._sizes_are_kept, 0.0, variance))
-        reach = quantile(wanted.level)
-        low, high = estimates - reach * errors, estimates + reach * errors
+        is_bounded = spread.is_few(errors**2, wanted.level) & ~is_all
+        low, high = (
+            np.where(is_bounded, bound, np.where(is_all, estimates, normal))
+            for bound, normal in zip(
+                spread.bounded(estimates, records, wanted.level),
+                spread.normal(estimates, records, errors, wanted.level),
+                strict=True,
+            )
+        )
+        low, high = (np.where(np.isnan(errors), np.nan, own) for own in (low, high))
         has_underlying = self._are_independent & ~is_all & ~is_spread & (records > 0)
         underlying = underlying_intervals(shown, estimates, has_underlying, wanted.level)
         if wanted.estimator == "maximum_likelihood" and self._p is not None:
-            shares = likeliest_shares(published, self._p)
-            estimates = np.where(is_all, records, records * np.einsum("qm,qm->q", shares, chosen))
+            likeliest = likeliest_shares(published, self._p)
+            estimates = np.where(is_all, records, records * np.einsum("qm,qm->q", likeliest, chosen))
         told = [estimates, low, high, underlying.low, underlying.high]
         if wanted.clip:
             told = [np.clip(own, 0.0, records) for own in told]
@@ -236,6 +258,8 @@ class CountEstimator:
             underlying_low=underlying_low,
             underlying_high=underlying_high,
             is_wilson=underlying.is_wilson,
+            is_bounded=is_bounded,
+            is_underlying_bounded=underlying.is_bounded,
         )
 
     def _shown(self, squared: Floats, chosen: Floats) -> ShownRecords | None:

@@ -27,8 +27,8 @@ from app.domain.mechanisms.private_release import (
     require_decimals,
     require_private,
     rule_faults,
-    values_of_data,
     why_no_public_rule,
+    why_of_data,
 )
 from app.domain.mechanisms.public_scores import (
     LARGEST_NUMBER,
@@ -224,15 +224,10 @@ def why_unsampled(context: MechanismContext) -> str | None:
             f"The hierarchy of {tangled[0]!r} is no tree: a value has several parents, so that a record has "
             "several generalisations at one level. Give every value one parent."
         )
-    named = values_of_data(context)
-    if named:
-        return (
-            f"Which values {named} can have is not declared, or values that the data have were attached to "
-            "what is: what generalisations are worth, and how many a record has, must not follow from "
-            "records. Declare a hierarchy with on_unknown refuse or missing, or suppress the column by a "
-            "rule."
-        )
-    return None
+    return why_of_data(
+        context,
+        ": what generalisations are worth, and how many a record has, must not follow from records.",
+    )
 
 
 def faults_of_declarations(context: MechanismContext, asked: DeclaredSample) -> Iterator[Fault]:

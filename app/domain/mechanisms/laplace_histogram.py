@@ -36,8 +36,8 @@ from app.domain.mechanisms.private_release import (
     repeated,
     require_private,
     rule_faults,
-    values_of_data,
     why_no_public_rule,
+    why_of_data,
 )
 from app.domain.mechanisms.rule_before import disclosed
 
@@ -81,14 +81,10 @@ def _supports(context: MechanismContext, parameters: LaplaceHistogram) -> str | 
     reason = why_no_public_rule(context)
     if reason is not None:
         return reason
-    named = values_of_data(context)
-    if not named:
-        return None
-    return (
-        f"Which values {named} can have is not declared, or values that the data have were attached to what "
-        "is. Every combination that there can be is counted, and values that are known from the data alone "
-        "would tell of them. Declare a hierarchy with on_unknown refuse or missing, or suppress the column "
-        "by a rule."
+    return why_of_data(
+        context,
+        ". Every combination that there can be is counted, and values that are known from the data alone "
+        "would tell of them.",
     )
 
 

@@ -12,7 +12,7 @@ Nothing of a draw can be told from a plan. What is secret of a draw appears nowh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from app.domain.arrays import Ints
@@ -31,6 +31,18 @@ Bits = Callable[[int], bytes]
 bytes of a key stream that follows from a sealed secret."""
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where the hierarchy of an attribute comes from.
+
+    ``is_of_data``: whether it was made from an upload's column, or may have been where nobody recorded it.
+    """
+
+    hierarchy: str
+    is_of_data: bool
+    is_recorded: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class MechanismContext:
     """What a release is made of: a table, and a rule that generalises its quasi-identifiers first, if any.
@@ -38,7 +50,8 @@ class MechanismContext:
     ``public`` are the attributes of which a hierarchy declares every value, with none attached that the data
     have; ``rule_is_of_data`` says that the rule is known to depend on records: a search in the data found it,
     or it may suppress some. ``releases`` are those that readers will have of somebody, this one included, at
-    most: groups are tested for who has so many.
+    most: groups are tested for who has so many. ``origins`` are those of declared hierarchies by attribute;
+    ``numeric`` are the attributes whose values are numbers, however these are written.
     """
 
     table: Table
@@ -46,6 +59,8 @@ class MechanismContext:
     public: frozenset[str] = frozenset()
     rule_is_of_data: bool = False
     releases: int = 1
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    numeric: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -151,7 +166,7 @@ class Mechanism(Generic[P, D]):
         What a draw would be worth on average, which depends on the records; None where that is not told.
     guarantees
         The models of which it may promise something, as :mod:`~app.domain.mechanisms.guarantee_models` names
-        them.
+        them; none where the status of all that its plans state is ``none``.
     constants
         What each constant of its plans means, in plain words, by name.
     supports

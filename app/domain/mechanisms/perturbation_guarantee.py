@@ -79,6 +79,7 @@ def _hypotheses(column: PerturbedColumn) -> tuple[Hypothesis, ...]:
             f"its bound is {used:.6f} of it.",
         ),
         Hypothesis("prior_is_common", "assumed", of_prior),
+        column.domain,
         one_record_per_person(column.table),
         Hypothesis(
             "own_record_only",

@@ -11,7 +11,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
 from app.domain.arrays import Floats, Ints, Longs
-from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.catalogue_types import CellValue, Hypothesis
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.ratios import as_written
 from app.domain.classes.released import Release
@@ -26,6 +26,7 @@ from app.domain.mechanisms.likeness_matrix import (
     safe_matrix,
 )
 from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.public_domains import DOMAIN_IS_PUBLIC, domain_is_public
 from app.domain.mechanisms.reference import reference_totals
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.masks import shows_nothing
@@ -103,6 +104,7 @@ class PerturbedColumn:
     nodes: Ints
     totals: Longs
     parameters: Perturbation
+    domain: Hypothesis
 
     @classmethod
     def of(cls, context: MechanismContext, parameters: Perturbation) -> PerturbedColumn:
@@ -118,7 +120,8 @@ class PerturbedColumn:
             totals = reference_totals(parameters.reference, hierarchy, name, "/mechanism/reference")
             _require_known(table, column, records, totals)
         nodes = np.flatnonzero(totals).astype(np.int32)
-        return cls(table, column, nodes, totals[nodes], parameters)
+        domain = _domain_of(context, table.attributes[column], parameters)
+        return cls(table, column, nodes, totals[nodes], parameters, domain)
 
     @property
     def attribute(self) -> str:
@@ -168,6 +171,19 @@ class PerturbedColumn:
     def posteriors(self) -> Floats:
         """The greatest posterior of each value, (m,)."""
         return self.found.matrix.greatest_posteriors(self.prior)
+
+
+def _domain_of(context: MechanismContext, attribute: str, parameters: Perturbation) -> Hypothesis:
+    """What is known of where the values come from: without a reference only those that occur are drawn."""
+    declared = domain_is_public(context, attribute)
+    if parameters.reference is not None or declared.holds != "yes":
+        return declared
+    return Hypothesis(
+        DOMAIN_IS_PUBLIC,
+        "assumed",
+        f"Which of the declared values of {attribute!r} occur, and how often, is published and taken to be "
+        "known before. With a reference it is the reference that is published.",
+    )
 
 
 def _require_known(table: Table, column: int, records: Longs, totals: Longs) -> None:

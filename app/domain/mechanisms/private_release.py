@@ -27,13 +27,14 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.noise_law import NoiseLaw, not_less
+from app.domain.mechanisms.public_domains import why_undeclared
+from app.domain.mechanisms.rule_before import shown_attributes
 from app.domain.rules.rule import TableRule, identity, recodings
 
 LARGE_EPSILON: Final = 3.0
 GROUPS_TOLD: Final = (2, 5)
 LARGEST_EXPONENT: Final = 700
 """Up to here e^ε is a floating-point number."""
-NAMED: Final = 5
 DECIMALS: Final = 9
 """Places of ε: with more the exact sums of 64 bits that noise is made of would not hold its parts."""
 
@@ -173,15 +174,9 @@ def levels_of(context: MechanismContext) -> tuple[int, ...]:
     return (rule if isinstance(rule, TableRule) else identity(context.table.n_attributes)).levels
 
 
-def values_of_data(context: MechanismContext) -> str:
-    """Attributes that are shown and whose values only the data tell, as a list of some; empty for none."""
-    table = context.table
-    of_data = [
-        name
-        for name, height, level in zip(table.attributes, table.heights, levels_of(context), strict=True)
-        if name not in context.public and level < max(height, 1)
-    ]
-    return ", ".join(map(repr, of_data[:NAMED])) + (", …" if len(of_data) > NAMED else "")
+def why_of_data(context: MechanismContext, why: str) -> str | None:
+    """Why the values of all attributes that are shown must be declared, if those of some are not."""
+    return why_undeclared(context, shown_attributes(context), why, ", or suppress the column by a rule")
 
 
 def faults_of_delta(delta: float, least_records: int) -> Iterator[Fault]:

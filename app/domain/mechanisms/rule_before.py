@@ -23,6 +23,15 @@ def disclosed(context: MechanismContext) -> Ints:
     return context.table.codes if context.rule is None else apply(context.rule, context.table)
 
 
+def shown_attributes(context: MechanismContext) -> tuple[str, ...]:
+    """The attributes that the rule's levels do not suppress in all records."""
+    names, heights = context.table.attributes, context.table.heights
+    if not isinstance(context.rule, TableRule):
+        return names
+    levels = zip(names, heights, context.rule.levels, strict=True)
+    return tuple(name for name, height, level in levels if level < max(height, 1))
+
+
 def bytes_disclosed(context: MechanismContext) -> int:
     """Of a record, what a table under the rule takes beside the table itself."""
     return 0 if context.rule is None else context.table.codes.itemsize * context.table.n_attributes

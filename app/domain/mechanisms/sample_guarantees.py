@@ -12,17 +12,12 @@ from typing import Final, Literal
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.reconstruction import Bound
-from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.uniform_column import UniformColumn
 from app.domain.mechanisms.uniform_guarantees import guarantee_of_groups, warnings_of
 
 SampleMode = Literal["balanced_fixed", "balanced", "paper"]
 
-_STATUS: Final[dict[SampleMode, Status]] = {
-    "balanced_fixed": "certified",
-    "balanced": "heuristic",
-    "paper": "as_published",
-}
 KNOWN_LEAK: Final = (
     "Known leak: how often values are repeated tells how large a group's sample was, and its size follows "
     "from the group's shares. A reader may compute these from it better than from values that are perturbed "
@@ -85,7 +80,6 @@ def guarantee_of_samples(column: UniformColumn, mode: SampleMode, bound: Bound) 
         if mode == "paper"
         else f"By {bound}, whatever sample is drawn of a group, {promise}. This says nothing of the "
         "probability itself.",
-        _STATUS[mode],
         (_samples_within_bound(mode), _sizes_tell_nothing(mode)),
         "Wang et al. (2012), theorem 5.16, claims it of samples of random size, which may be above the "
         "bound, and whose sizes tell the shares (Definitions: balanced samples).",
@@ -107,8 +101,4 @@ def _sizes_tell_nothing(mode: SampleMode) -> Hypothesis:
     name = "sizes_tell_nothing"
     if mode == "balanced_fixed":
         return Hypothesis(name, "yes", "Of every larger group as many records are drawn, whatever they show.")
-    if mode == "balanced":
-        return Hypothesis(
-            name, "assumed", "Readers are taken not to infer from repeated values how large a sample was."
-        )
     return Hypothesis(name, "no", KNOWN_LEAK)

@@ -40,7 +40,6 @@ from app.domain.mechanisms.declared_samples import (
 )
 from app.domain.mechanisms.generalised_records import Score
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
-from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.plan_constants import PUBLISHED_SAMPLE_CONSTANTS
 from app.domain.mechanisms.private_release import (
@@ -308,7 +307,7 @@ SAMPLED_GENERALISATION_PUBLISHED: Final = Mechanism(
     family="generalise",
     parameters=SampledGeneralisationPublished,
     published=PublishedAsPublished,
-    guarantees=(DIFFERENTIAL_PRIVACY,),
+    guarantees=(),
     constants=PUBLISHED_SAMPLE_CONSTANTS,
     supports=_supports,
     plan=_plan,

@@ -19,6 +19,7 @@ from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY, LIKENES
 from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.perturbation import PublishedPerturbation
 from app.domain.mechanisms.private_release import OF_DECLARATIONS, factor_told, least_records_is_public
+from app.domain.mechanisms.public_domains import DRAWN_BEFORE
 from app.domain.mechanisms.spending import nothing_left
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
@@ -75,7 +76,10 @@ def posteriors_together(matrices: Sequence[TransitionMatrix], prior: Floats) -> 
 
 
 def guarantee_together(
-    attribute: str, draws: Sequence[object], one_record_per_person: Hypothesis
+    attribute: str,
+    draws: Sequence[object],
+    one_record_per_person: Hypothesis,
+    domain: Hypothesis = DRAWN_BEFORE,
 ) -> PrivacyGuarantee:
     """What is left of the promises of independent draws of one attribute of the same records.
 
@@ -83,8 +87,8 @@ def guarantee_together(
     ----------
     draws
         What each published, of its mechanism's own type; None where that is not known any more.
-    one_record_per_person
-        What is known of that hypothesis.
+    one_record_per_person, domain
+        What is known of these hypotheses, the second on where the values come from.
 
     Returns
     -------
@@ -99,7 +103,7 @@ def guarantee_together(
         return _nothing(attribute, len(draws), f"no release that could be read is stored of draw {listed}")
     if len(matrices) < len(draws):
         return _nothing(attribute, len(draws), "not every one of them published the matrix it was drawn by")
-    others = (one_record_per_person, not_shown_otherwise(attribute))
+    others = (one_record_per_person, domain, not_shown_otherwise(attribute))
     perturbed = [own for own in draws if isinstance(own, PublishedPerturbation)]
     if len(perturbed) == len(draws) and len({(own.values, own.prior) for own in perturbed}) == 1:
         return _likeness(attribute, perturbed[0].prior, matrices, others)

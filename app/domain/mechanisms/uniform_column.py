@@ -15,6 +15,7 @@ from app.domain.classes.reconstruction import UniformReplacement, greatest_p, gr
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
 from app.domain.errors import Fault, InvalidInput, require_bounds
+from app.domain.hierarchies.numbers import alike_in_number
 from app.domain.mechanisms.drawing import MOST_VALUES, require_values
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.rule_before import changes, disclosed, touched
@@ -124,13 +125,14 @@ class UniformColumn:
     column: int
     shown: Ints
     parameters: UniformReplacementParameters
+    context: MechanismContext
 
     @classmethod
     def of(cls, context: MechanismContext, parameters: UniformReplacementParameters) -> UniformColumn:
         """InvalidInput for an attribute that does not fit the table."""
         table = context.table
         column = table.position(Release(table).sensitive(parameters.attribute, "/mechanism/attribute"))
-        return cls(table, column, disclosed(context), parameters)
+        return cls(table, column, disclosed(context), parameters, context)
 
     @property
     def attribute(self) -> str:
@@ -172,10 +174,18 @@ class UniformColumn:
 
     @cached_property
     def of_record(self) -> Ints:
-        """(n,) the group of each record: all are one where there is no quasi-identifier."""
+        """(n,) the group of each record: all are one where there is no quasi-identifier.
+
+        Numbers are grouped by value: who knows a person's 1 finds it written as 1.0, too.
+        """
         if not self.known:
             return np.zeros(self.table.n_records, dtype=np.int32)
-        columns = [self.shown[:, j] for j in self.known]
+        columns = [
+            alike_in_number(self.table.hierarchies[j], self.shown[:, j])
+            if self.table.attributes[j] in self.context.numeric
+            else self.shown[:, j]
+            for j in self.known
+        ]
         sizes = [self.table.sizes[j] for j in self.known]
         return distinct_rows(columns, sizes, self.table.n_records).inverse
 

@@ -14,21 +14,27 @@ Wilson's interval of q is told (Definitions: errors of counts).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from statistics import NormalDist
+from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Bools, Floats
 from app.domain.classes.reconstructed_shares import likeliest_of_entries, variances
 from app.domain.classes.reconstruction import UniformReplacement
+from app.domain.mechanisms.count_intervals import Spread, least_variance, quantile
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+
+EQUAL: Final = 1e-12
+"""By this part of it retentions may differ that are one but for their rounding."""
 
 
 def uniform_retention(matrix: TransitionMatrix) -> float | None:
     """The one probability 0 < p < 1 with which a matrix keeps every value, None if there is no such."""
     first = float(matrix.retention[0])
-    return first if 0.0 < first < 1.0 and bool((matrix.retention == first).all()) else None
+    is_one = np.abs(matrix.retention - first) <= EQUAL * abs(first)
+    return first if 0.0 < first < 1.0 and bool(is_one.all()) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,35 +83,49 @@ class ShownRecords:
         return np.asarray(self.records * q * (1 - q) / self.p**2)
 
     @property
+    def underlying_spread(self) -> Spread:
+        """By how much one record moves the estimate, and adds to its variance, if the records are drawn."""
+        of_one = self.elsewhere / self.p**2
+        nothing = np.zeros(len(self.records))
+        return Spread(nothing + 1 / self.p, of_one, of_one + 1 / self.p, nothing, nothing > 0)
+
+    @property
     def is_at_edge(self) -> Bools:
         """(q,) whether none or all of the records show one of the values."""
         return (self.shown <= 0) | (self.shown >= self.records)
 
-    def wilson(self, level: float) -> tuple[Floats, Floats]:
-        """(q,) ends of Wilson's interval of q at a level, as counts; of records that count once each."""
-        z = quantile(level)
+    def wilson_holds(self, level: float) -> Bools:
+        """(q,) whether Wilson's interval holds as often as the level says where none or all show a value.
+
+        With the q = z² / (n + z²) at which it ends nobody shows one with a probability of 1 − level at most.
+        """
         n = np.maximum(self.records, 1.0)
-        q = self.shown / n
-        centre = (q + z**2 / (2 * n)) / (1 + z**2 / n)
-        reach = z * np.sqrt(q * (1 - q) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
-        low, high = (self.records * (centre + side * reach - self.elsewhere) / self.p for side in (-1, 1))
-        return np.asarray(low), np.asarray(high)
+        return np.asarray(n * np.log1p(quantile(level) ** 2 / n) >= -math.log(1 - level))
 
+    def wilson(self, level: float, shift: float = 0.0) -> tuple[Floats, Floats]:
+        """(q,) ends of Wilson's interval of q at a level, as counts; of records that count once each.
 
-def quantile(level: float) -> float:
-    """How many standard errors an interval at a level reaches to either side, by the normal law."""
-    # The lower tail: 1 + level is 2 in doubles for levels next to 1, of which no quantile is finite.
-    return -NormalDist().inv_cdf((1 - level) / 2)
+        By ``shift`` fewer shown for the lower end and more for the upper one.
+        """
+        z = quantile(level)
+        n, ends = np.maximum(self.records, 1.0), []
+        for side in (-1, 1):
+            q = np.clip(self.shown + side * shift, 0.0, n) / n
+            centre = (q + z**2 / (2 * n)) / (1 + z**2 / n)
+            reach = z * np.sqrt(q * (1 - q) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+            ends.append(self.records * (centre + side * reach - self.elsewhere) / self.p)
+        return np.asarray(ends[0]), np.asarray(ends[1])
 
 
 @dataclass(frozen=True, eq=False)
 class UnderlyingIntervals:
-    """(q,) standard errors and intervals if the records are drawn, too, and which intervals are Wilson's."""
+    """(q,) standard errors and intervals if the records are drawn, too, and which are by which law."""
 
     errors: Floats
     low: Floats
     high: Floats
     is_wilson: Bools
+    is_bounded: Bools
 
 
 def underlying_intervals(
@@ -114,16 +134,22 @@ def underlying_intervals(
     """Of unbiased estimates (q,); not a number where nothing is told or shown."""
     nothing: Floats = np.full(len(estimates), np.nan)
     if shown is None:
-        return UnderlyingIntervals(nothing, nothing, nothing, np.zeros(len(estimates), dtype=bool))
-    errors = np.where(is_told, np.sqrt(shown.underlying_variances()), nothing)
-    reach, is_wilson = quantile(level) * errors, is_told & shown.is_at_edge
-    low, high = shown.wilson(level)
-    return UnderlyingIntervals(
-        errors,
-        np.where(is_wilson, low, estimates - reach),
-        np.where(is_wilson, high, estimates + reach),
-        is_wilson,
-    )
+        none = np.zeros(len(estimates), dtype=bool)
+        return UnderlyingIntervals(nothing, nothing, nothing, none, none)
+    variance = shown.underlying_variances()
+    errors = np.where(is_told, np.sqrt(variance), nothing)
+    is_wilson = is_told & shown.is_at_edge & shown.wilson_holds(level)
+    is_bounded = is_told & ~is_wilson & (shown.p**2 * variance < least_variance(level))
+    ends = [
+        np.where(is_wilson, wilson, np.where(is_bounded, bound, np.where(is_told, normal, np.nan)))
+        for normal, wilson, bound in zip(
+            shown.wilson(level, 0.5),
+            shown.wilson(level),
+            shown.underlying_spread.bounded(estimates, shown.records, level),
+            strict=True,
+        )
+    ]
+    return UnderlyingIntervals(errors, ends[0], ends[1], is_wilson, is_bounded)
 
 
 def likeliest_shares(shown: Floats, p: float) -> Floats:

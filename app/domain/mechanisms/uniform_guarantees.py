@@ -14,7 +14,8 @@ from app.domain.mechanisms.common_hypotheses import (
     one_record_per_person,
     shown_unperturbed,
 )
-from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
+from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.mechanisms.public_domains import domain_is_public
 from app.domain.mechanisms.uniform_column import UniformColumn
 
 AMPLIFICATION: Final = "amplification"
@@ -48,6 +49,9 @@ def warnings_of(column: UniformColumn, beside: str) -> tuple[str, ...]:
             f"With p = {column.parameters.p:.6g} an estimated share has a standard error of {error:.3g} or "
             "more even over all records: neither shares nor counts can be told from the release."
         )
+    nearly_all = column.replacement.nearly_all_kept()
+    if nearly_all is not None:
+        found.append(nearly_all)
     unused = column.m - int((column.counts.totals > 0).sum())
     if unused:
         found.append(f"{unused:,} values of {own!r} that no record has are published of some records.")
@@ -77,6 +81,7 @@ def amplification_guarantee(column: UniformColumn) -> PrivacyGuarantee:
         status="certified",
         hypotheses=(
             _p_within_cap(column),
+            domain_is_public(column.context, column.attribute),
             one_record_per_person(column.table),
             Hypothesis(
                 "own_record_only",
@@ -93,14 +98,16 @@ def guarantee_of_groups(
     column: UniformColumn,
     test: Test,
     sentence: str,
-    status: Status,
     tested: tuple[Hypothesis, ...],
     claimed_by_source: str,
 ) -> PrivacyGuarantee:
-    """What estimates of shares in groups are bound by, of a test whose own hypotheses are ``tested``."""
-    own = column.parameters
+    """What estimates of shares in groups are bound by, of a test whose own hypotheses are ``tested``.
+
+    A bound has one status, whatever draws the values: the source claims more of it than can be proved.
+    """
+    own, is_bound = column.parameters, test in BOUNDS
     return PrivacyGuarantee(
-        model=RECONSTRUCTION_BOUND if test in BOUNDS else RECONSTRUCTION,
+        model=RECONSTRUCTION_BOUND if is_bound else RECONSTRUCTION,
         parameters={
             "p": own.p,
             "epsilon": own.epsilon,
@@ -109,10 +116,11 @@ def guarantee_of_groups(
             "attribute": column.attribute,
         },
         sentence=sentence,
-        status=status,
+        status="as_published" if is_bound else "certified",
         hypotheses=(
             *tested,
             _p_within_cap(column),
+            domain_is_public(column.context, column.attribute),
             one_record_per_person(column.table),
             Hypothesis(
                 "plain_estimate",

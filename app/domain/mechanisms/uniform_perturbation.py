@@ -111,8 +111,7 @@ def _reconstruction_guarantee(
     return guarantee_of_groups(
         column,
         test,
-        _in_words(column, test),
-        "as_published" if test in BOUNDS else "certified",
+        _failed_in_words(column, test, failed, n_groups) if failed else _in_words(column, test),
         (
             Hypothesis(
                 "groups_within_bound",
@@ -124,6 +123,15 @@ def _reconstruction_guarantee(
         ),
         "Wang et al. (2012), abstract, claims that such an estimate has a large error with a large "
         "probability where the bound is at least delta (Definitions: upper bounds of errors).",
+    )
+
+
+def _failed_in_words(column: UniformColumn, test: Test, failed: int, n_groups: int) -> str:
+    """That nothing is said of estimates in groups, some of which fail."""
+    own = column.parameters
+    return (
+        f"By {test}, {failed:,} of {n_groups:,} groups fail for epsilon = {own.epsilon:.6g} and delta = "
+        f"{own.delta:.6g}: nothing is promised of estimates of {column.attribute!r} in groups."
     )
 
 

@@ -320,6 +320,9 @@ def _warnings(
             f"With p = {question.replacement.p:.6g} an estimated share has a standard error of {error:.3g} "
             "or more even over all records: next to nothing could be counted after such a perturbation."
         )
+    nearly_all = question.replacement.nearly_all_kept()
+    if nearly_all is not None:
+        yield nearly_all
     if not own.criterion.startswith("chernoff"):
         return
     if not own.epsilon:

@@ -25,6 +25,7 @@ from app.services.releases.released_tables import release_of
 from app.services.resources import Kind, Stored, TenantId
 from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
 
+Interval = Literal["normal", "bounded"]
 MOST_QUERIES: Final = 10_000
 MOST_PREDICATES: Final = 10_000
 MOST_SECONDS: Final = 10.0
@@ -76,7 +77,7 @@ class UnderlyingError:
     standard_error: float
     low: float
     high: float
-    interval: Literal["normal", "wilson"]
+    interval: Literal["normal", "wilson", "bounded"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,7 @@ class CountAnswer:
     standard_error: float | None
     low: float | None
     high: float | None
+    interval: Interval | None
     underlying: UnderlyingError | None
     records: float
     kind: Literal["micro", "aggregate"] | None
@@ -231,6 +233,7 @@ def _answer(found: CountEstimates, i: int, is_drawn_from: bool) -> CountAnswer:
         error if has_error else None,
         float(found.low[i]) if has_error else None,
         float(found.high[i]) if has_error else None,
+        ("bounded" if found.is_bounded[i] else "normal") if has_error else None,
         _underlying(found, i) if is_drawn_from else None,
         float(found.records[i]),
         kind if is_drawn_from else None,
@@ -244,4 +247,5 @@ def _underlying(found: CountEstimates, i: int) -> UnderlyingError | None:
     if math.isnan(error):
         return None
     ends = float(found.underlying_low[i]), float(found.underlying_high[i])
-    return UnderlyingError(error, *ends, "wilson" if found.is_wilson[i] else "normal")
+    few: Interval = "bounded" if found.is_underlying_bounded[i] else "normal"
+    return UnderlyingError(error, *ends, "wilson" if found.is_wilson[i] else few)

@@ -18,6 +18,7 @@ from app.domain.mechanisms.guarantee_models import worth
 from app.domain.mechanisms.mechanism import MechanismPlan
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.public_dictionary import DICTIONARY_IS_PUBLIC
+from app.domain.mechanisms.public_domains import DOMAIN_IS_PUBLIC, DRAWN_BEFORE
 from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
@@ -143,7 +144,19 @@ def guarantees_known(
     """The guarantees of a release with what is known by now of their hypotheses, and what is left of them."""
     return [
         _with_known(guarantee, _drawn_once(state, release), refuted.get(_attribute_of(guarantee)))
-        for guarantee in release.summary["mechanism"]["guarantees"]
+        for guarantee in _promised(release)
+    ]
+
+
+def _promised(release: Stored) -> list[JsonObject]:
+    """The guarantees as they were stored, each with what is known of the domain of its attribute."""
+    stored: list[JsonObject] = release.summary["mechanism"]["guarantees"]
+    before = asdict(DRAWN_BEFORE)
+    return [
+        own
+        if not _attribute_of(own) or any(one["id"] == DOMAIN_IS_PUBLIC for one in own["hypotheses"])
+        else {**own, "hypotheses": [*own["hypotheses"], before]}
+        for own in stored
     ]
 
 
@@ -172,7 +185,7 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
     draw, with what it spends as the certified guarantee said that it had.
     """
     known = [own for own in draws if isinstance(own, Stored)]
-    promised = [guarantee for own in known for guarantee in own.summary["mechanism"]["guarantees"]]
+    promised = [guarantee for own in known for guarantee in _promised(own)]
     if any(hides_records(own) for own in known):
         rests_on = {own["id"] for one in promised for own in one["hypotheses"]}
         carried = [_weakest(promised, own) for own in _CARRIED if own in rests_on]
@@ -188,6 +201,7 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
         ", ".join(attributes),
         [_published(own) if isinstance(own, Stored) else None for own in draws],
         _weakest(promised, ONE_RECORD_PER_PERSON),
+        _weakest(promised, DOMAIN_IS_PUBLIC),
     )
     return _with_known(plain(asdict(found)), *map(refuted.get, attributes))
 
@@ -219,7 +233,7 @@ def _published(release: Stored) -> object | None:
 def _weakest(promised: Sequence[JsonObject], hypothesis: str) -> Hypothesis:
     """What is known of a hypothesis of all guarantees: it holds only if it does for each."""
     found = [own for one in promised for own in one["hypotheses"] if own["id"] == hypothesis]
-    return Hypothesis(**next((own for own in found if own["holds"] != "yes"), found[0]))
+    return Hypothesis(**min(found, key=lambda own: ("no", "assumed", "yes").index(own["holds"])))
 
 
 def published_fields(release: Stored) -> JsonObject:

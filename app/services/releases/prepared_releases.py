@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from app.domain.classes.released import Release
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.catalogue import AnyMechanism
-from app.domain.mechanisms.mechanism import MechanismContext
+from app.domain.mechanisms.mechanism import MechanismContext, Origin
+from app.domain.mechanisms.public_domains import why_not_drawn
 from app.domain.models.criterion import NEEDS_ONE_ROW, require_persons
-from app.services.datasets.dataset_schema import OnUnknown, declarations_of
+from app.services.datasets.dataset_schema import AttributeType, OnUnknown, declarations_of
 from app.services.datasets.hierarchies import is_from_data
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
@@ -35,9 +38,9 @@ async def prepare_release(
         dataset = await work.resources.get(Kind.DATASET, request.dataset)
         rule = None if request.rule is None else await work.resources.get(Kind.RULE, request.rule)
         upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
-        mechanism = BY_NAME[chosen.name]
+        mechanism, origins = BY_NAME[chosen.name], await _origins(work, dataset)
         if mechanism.hides_records:
-            await _require_declared_hierarchies(work, dataset)
+            _require_declared_hierarchies(dataset, origins)
         secret = await work.pieces.secret(upload.id, _QUESTION) if mechanism.hides_records else None
         contents = await contents_like(work, upload.summary["content_sha256"])
     document = None if rule is None else require_rule_of(rule, dataset)
@@ -57,7 +60,8 @@ async def prepare_release(
             and (document.get("found_by") is not None or may_suppress_records(rule.summary))
         )
         rule_asked = None if document is None else rule_of(document, table)
-        context = MechanismContext(table, rule_asked, public, is_of_data)
+        numeric = frozenset(own.name for own in declarations_of(dataset) if own.type is AttributeType.NUMBER)
+        context = MechanismContext(table, rule_asked, public, is_of_data, origins=origins, numeric=numeric)
         _require_supported(mechanism, context, chosen.parameters)
         plan = mechanism.plan(context, chosen.parameters)
         return Preparation(
@@ -88,7 +92,17 @@ async def _beside_earlier(store: Store, tenant: TenantId, prepared: Preparation)
     return replace(prepared, context=context, plan=plan)
 
 
-async def _require_declared_hierarchies(work: UnitOfWork, dataset: Stored) -> None:
+async def _origins(work: UnitOfWork, dataset: Stored) -> dict[str, Origin]:
+    """Where the declared hierarchies of its attributes come from."""
+    found = {}
+    for own in declarations_of(dataset):
+        if own.hierarchy is not None and own.role.is_disclosed:
+            stored = await work.resources.described(Kind.HIERARCHY, own.hierarchy)
+            found[own.name] = Origin(stored.name, is_from_data(stored), "from_data" in stored.summary)
+    return found
+
+
+def _require_declared_hierarchies(dataset: Stored, origins: Mapping[str, Origin]) -> None:
     """InvalidInput for hierarchies that records decided: one record more would change cells and levels.
 
     That holds on level 0 and for suppressed columns, too: which values are known, and how many levels there
@@ -96,9 +110,7 @@ async def _require_declared_hierarchies(work: UnitOfWork, dataset: Stored) -> No
     """
     faults = []
     for index, own in enumerate(declarations_of(dataset)):
-        if own.hierarchy is None or not own.role.is_disclosed:
-            continue
-        if is_from_data(await work.resources.described(Kind.HIERARCHY, own.hierarchy)):
+        if own.name in origins and origins[own.name].is_of_data:
             faults.append(
                 Fault(
                     f"/dataset/attributes/{index}/hierarchy",
@@ -129,6 +141,10 @@ def _require_supported(mechanism: AnyMechanism, context: MechanismContext, param
         )
     if context.table.persons is not None:
         require_persons(mechanism.name, NEEDS_ONE_ROW)
-    reason = mechanism.supports(context, parameters)
+    reason = None
+    if not mechanism.hides_records:
+        drawn = Release(context.table).sensitive(parameters.attribute, "/mechanism/attribute")
+        reason = why_not_drawn(context, drawn)
+    reason = reason or mechanism.supports(context, parameters)
     if reason is not None:
         raise NotSupported.because(reason)

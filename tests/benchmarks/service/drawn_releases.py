@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -85,10 +85,14 @@ def _load(client: Client) -> None:
     labels = [np.array([f"value {v}" for v in range(size)], dtype=object) for size in SIZES]
     columns = {f"c{j}": own[rng.integers(0, len(own), RECORDS)] for j, own in enumerate(labels)}
     client.uploads.create_from("wide", members.csv_chunks(columns))
-    attributes = [
+    attributes: list[dict[str, Any]] = [
         {"name": name, "type": "categorical", "role": "sensitive" if name == DRAWN else "quasi_identifier"}
         for name in columns
     ]
+    drawn = list(columns).index(DRAWN)
+    values = {"kind": "flat", "values": labels[drawn].tolist()}
+    client.hierarchies.create({"name": "drawn-values", "definition": values})
+    attributes[drawn]["hierarchy"] = "drawn-values"
     client.datasets.create({"name": "wide", "upload": "wide", "attributes": attributes})
     client.rules.create(
         {"name": "some", "dataset": "wide", "rule": {"kind": "table_level", "levels": LEVELS}}

@@ -5,28 +5,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.arrays import Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.reconstructed_shares import CopiedRows, copies_of
 from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.classes.reconstruction_groups import ReconstructionQuestion
-from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.predicates import AskedAttribute, Predicate
-from app.domain.mechanisms.balanced_samples import balanced_sizes, copies, expanded, sampled_counts
+from app.domain.mechanisms.balanced_samples import balanced_sizes
 from app.domain.mechanisms.copied_counts import CopiedRecords
 from app.domain.mechanisms.count_estimates import CountEstimator, CountQuery, EstimateOptions
 from app.domain.mechanisms.count_variances import count_variances
 from app.domain.mechanisms.counted_release import CountedRelease
-from app.domain.mechanisms.drawing import replaced
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.mechanisms.published_records import PublishedRecords
 from app.domain.mechanisms.sample_perturb_scale import PublishedSamples
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_errors import ShownRecords, likeliest_shares
 from app.domain.mechanisms.uniform_perturbation import PublishedUniform
+from tests.oracles.copied_releases import many
 from tests.oracles.effort import examples
-from tests.oracles.perturbation_by_hand import stream
 from tests.oracles.reconstruction_by_hand import likeliest_by_steps
 from tests.unit.measures.diversity_tables import flat, table
 
@@ -197,20 +194,6 @@ def test_variances_of_plain_and_of_sampled_counts():
     sampled = count_variances(amounts, sizes, longs(n1, n1), own.replacement)
     assert sampled == pytest.approx([14491.385122, 2508.394031], abs=1e-6)
     assert count_variances(longs(1), longs(2), longs(0), own.replacement).tolist() == [0]
-
-
-def many(group, times, samples, p):
-    """(times, m) published counts of so many independent releases of a group."""
-    m = len(group)
-    starts = np.arange(times + 1) * m
-    values = np.tile(np.arange(m, dtype=np.int32), times)
-    counts: Longs = np.tile(np.array(group, dtype=np.int64), times)
-    whole = SensitiveCounts(starts, values, counts, counts[:m], values[:m])
-    bits, sizes = stream("monte carlo"), np.full(times, samples)
-    owners, drawn = expanded(whole, sampled_counts(whole, sizes, bits))
-    shown = replaced(drawn, TransitionMatrix(np.full(m, p)), bits)
-    often = copies(owners, whole.sizes, sizes, bits)
-    return np.bincount(owners * m + shown, often, times * m).reshape(times, m)
 
 
 def is_variance(draws, variance):

@@ -204,6 +204,7 @@ def test_what_is_promised_and_what_it_rests_on():
     assert holds == {
         "posteriors_within_bounds": "yes",
         "prior_is_common": "assumed",
+        "domain_is_public": "assumed",
         "one_record_per_person": "assumed",
         "own_record_only": "assumed",
         "records_independent": "assumed",
