@@ -359,7 +359,7 @@ HUNDRED = " OR ".join(f"pid = {i}" for i in range(100))
         # Of another dialect.
         ("SELECT TOP 5 pid FROM stay", "sql-syntax", (1, 12)),
         ("SELECT pid\nFROM `stay`", "sql-syntax", (2, 11)),
-        ("SELECT [pid] FROM stay", "unknown-function", (1, 9)),
+        ("SELECT [pid] FROM stay", "not-read", (1, 9)),
         ('SELECT pid FROM stay WHERE ill = "flu"', "unknown-column", (1, 34)),
         ("SELECT pid FROM stay QUALIFY 1 = 1", "not-read", (1, 30)),
         # Names that quotes keep as they are.
