@@ -34,9 +34,8 @@ async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGener
     InvalidInput and TooLarge for a file that the service would refuse.
     """
     format_ = format_of(path)
-    intake = Intake(
-        UploadFormat(format_), dialect or proposed_dialect(path, format_, {}).dialect, UploadLimits()
-    )
+    dialect = dialect or proposed_dialect(path, format_, {}).dialect
+    intake = Intake(UploadFormat(format_), dialect, UploadLimits(), with_names=False)
     async with aclosing(intake.pieces(_content(path))) as pieces:
         async for piece in pieces:
             yield piece.payload

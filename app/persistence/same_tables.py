@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql
 
 from app.persistence.encryption import derived
@@ -27,8 +27,10 @@ _BYTES: Final = 32
 class PostgresSameTables(Repository):
     """Implements the port ``SameTables``."""
 
-    async def note(self, content_sha256: str, table_hashes: Collection[str]) -> None:
-        """Keep that a content was read as a table, which has these hashes."""
+    async def note(
+        self, content_sha256: str, table_hashes: Collection[str], nameless: str | None = None
+    ) -> None:
+        """Keep that a content was read as a table with these hashes, the one without names among them."""
         key = await self._key()
         rows = [
             {
@@ -36,12 +38,20 @@ class PostgresSameTables(Repository):
                 "content_sha256": content_sha256,
                 "table_sha256": _keyed(key, own),
                 "is_keyed": True,
+                "is_nameless": own == nameless,
             }
             for own in table_hashes
         ]
         await self._transaction.execute(
             postgresql.insert(read_contents).values(rows).on_conflict_do_nothing()
         )
+
+    async def are_nameless(self) -> bool:
+        """Whether of each content a hash without names was noted."""
+        own = read_contents.c
+        of_each = select(own.content_sha256).group_by(own.content_sha256)
+        without = of_each.having(~func.bool_or(own.is_nameless)).limit(1)
+        return (await self._transaction.execute(without)).first() is None
 
     async def noted(self) -> Sequence[tuple[str, str]]:
         """All contents with the tables that they were read as."""

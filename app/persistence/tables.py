@@ -223,6 +223,13 @@ read_contents = _tenant_table(
         server_default=text("false"),
         comment="whether table_sha256 is by the tenant's key",
     ),
+    Column(
+        "is_nameless",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="whether table_sha256 leaves out the names of columns",
+    ),
     key=("tenant_id", "content_sha256", "table_sha256"),
 )
 

@@ -29,6 +29,13 @@ def upgrade() -> None:
             comment="with all that was given out before",
         ),
     )  # fmt: skip
+    op.add_column(
+        "read_contents",
+        sa.Column(
+            "is_nameless", sa.Boolean(), nullable=False, server_default=sa.false(),
+            comment="whether table_sha256 leaves out the names of columns",
+        ),
+    )  # fmt: skip
     op.execute("SELECT set_config('app.maintenance', 'on', true)")
     op.execute(
         """
@@ -45,5 +52,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_column("read_contents", "is_nameless")
     op.drop_column("draws", "is_compared")
     op.drop_column("draws", "beside")

@@ -96,7 +96,9 @@ class UploadService(NamedResources):
     async def _take_in(
         self, actor: Actor, request: CreateUpload, upload_id: str, body: AsyncIterator[bytes]
     ) -> Created:
-        intake = Intake(request.format, request.dialect, self._limits)
+        async with self._store.work(actor.tenant) as work:
+            with_names = not await work.same_tables.are_nameless()
+        intake = Intake(request.format, request.dialect, self._limits, with_names=with_names)
         pieces = stored_bytes = 0
         async with aclosing(intake.pieces(body)) as stream:
             async for piece in stream:
@@ -108,7 +110,7 @@ class UploadService(NamedResources):
         new = _resource(request, intake, pieces, stored_bytes)
         async with self._store.work(actor.tenant) as work:
             stored, created = await work.pieces.publish(upload_id, new)
-            await work.same_tables.note(intake.content_sha256, intake.table_hashes)
+            await work.same_tables.note(intake.content_sha256, intake.table_hashes, intake.nameless_hash)
             if created:
                 await work.audit.record(actor.key_id, "upload.create", stored.id, {"sha256": stored.sha256})
             await work.commit()

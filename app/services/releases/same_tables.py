@@ -16,8 +16,16 @@ from typing import Protocol
 class SameTables(Protocol):
     """What the tenant's uploads have noted. Nothing of it is ever taken away."""
 
-    async def note(self, content_sha256: str, table_hashes: Collection[str]) -> None:
-        """Keep that a content was read as a table with these hashes; a second time changes nothing."""
+    async def note(
+        self, content_sha256: str, table_hashes: Collection[str], nameless: str | None = None
+    ) -> None:
+        """Keep that a content was read as a table with these hashes; a second time changes nothing.
+
+        ``nameless`` is the one among them that leaves out the names of columns.
+        """
+
+    async def are_nameless(self) -> bool:
+        """Whether of each content a hash without names was noted, so that others add nothing to it."""
 
     async def noted(self) -> Sequence[tuple[str, str]]:
         """All contents with what tells the tables apart that they were read as."""

@@ -121,8 +121,12 @@ class _Part:
 
 
 class _SameTables(_Part):
-    async def note(self, content_sha256, table_hashes):
-        self._work.data.read_contents |= {(content_sha256, own): None for own in table_hashes}
+    async def note(self, content_sha256, table_hashes, nameless=None):
+        self._work.data.read_contents |= {(content_sha256, own): own == nameless for own in table_hashes}
+
+    async def are_nameless(self):
+        noted = self._work.data.read_contents
+        return all(any(own for of, own in noted.items() if of[0] == content) for content, _ in noted)
 
     async def noted(self):
         return list(self._work.data.read_contents)

@@ -23,7 +23,7 @@ from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
 from app.services.datasets.ingest.nameless_hash import NamelessHash
 from app.services.datasets.ingest.pieces import Piece, PieceWriter
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
-from app.services.datasets.ingest.rows_hash import RowsHash
+from app.services.datasets.ingest.rows_hash import MOST_ROWS, RowsHash
 from app.services.datasets.ingest.table_hash import TableHash
 
 _FEED_BYTES: Final = 256 * 1024
@@ -35,10 +35,13 @@ class Intake:
     ``columns``, ``rows``, ``received``, the hashes and ``remarks`` are complete when ``pieces`` has ended.
     ``table_hashes`` are those of the cells that were read, whatever file they came in: with their rows in
     this order and, unless there are too many of them, in any, with the columns' names and whatever these
-    are; ``column_hashes`` of each column in this one.
+    are, the ``nameless_hash``; ``column_hashes`` of each column in this one. Not ``with_names``, rows in any
+    order have the nameless hash alone, which is the same wherever theirs with names is.
     """
 
-    def __init__(self, format: UploadFormat, dialect: Dialect, limits: UploadLimits) -> None:
+    def __init__(
+        self, format: UploadFormat, dialect: Dialect, limits: UploadLimits, *, with_names: bool = True
+    ) -> None:
         self._format = format
         self._dialect = dialect
         self._limits = limits.of(format)
@@ -46,6 +49,8 @@ class Intake:
         self._hash, self._canonical = hashlib.sha256(), hashlib.sha256()
         self._writer: PieceWriter | None = None
         self._cells, self._rows, self._nameless = TableHash(()), RowsHash(()), NamelessHash()
+        self._most_named = MOST_ROWS if with_names else 0
+        self.nameless_hash: str | None = None
         self.table_hashes: tuple[str, ...] = ()
         self.column_hashes: tuple[str, ...] = ()
         # One thread per upload: allocators keep what each thread has freed, so a pool would multiply it.
@@ -174,7 +179,8 @@ class Intake:
         if self._writer is not None:
             yield from self._writer.finish()
         # What was noted before columns' names were left out is recognised by the hashes with them.
-        found = (self._cells.hexdigest(), self._rows.hexdigest(), self._nameless.hexdigest())
+        self.nameless_hash = self._nameless.hexdigest()
+        found = (self._cells.hexdigest(), self._rows.hexdigest(), self.nameless_hash)
         self.table_hashes = tuple(own for own in found if own is not None)
         self.column_hashes = self._cells.of_columns()
 
@@ -192,4 +198,4 @@ class Intake:
         if self._writer is None:
             self.columns = columns
             self._writer = PieceWriter(columns)
-            self._cells, self._rows = TableHash(columns), RowsHash(columns)
+            self._cells, self._rows = TableHash(columns), RowsHash(columns, self._most_named)
