@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.api.drawn_people import PERTURBED, ROWS, SAMPLED, UNIFORM, asked, made
+from tests.api.drawn_people import ILLNESSES, PERTURBED, ROWS, SAMPLED, UNIFORM, asked, declared, made
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
@@ -66,7 +66,12 @@ def role_of(name: str) -> str:
 async def delivered(client: httpx.AsyncClient, name: str, text: str) -> None:
     await made(client.post(f"/v1/uploads?name={name}", content=text, headers={"Content-Type": "text/csv"}))
     columns = text.splitlines()[0].split(",")
-    attributes = [{"name": own, "type": "categorical", "role": role_of(own)} for own in columns]
+    hierarchy = {"hierarchy": await declared(client, ILLNESSES)}
+    attributes = [
+        {"name": own, "type": "categorical", "role": role_of(own)}
+        | (hierarchy if role_of(own) == "sensitive" else {})
+        for own in columns
+    ]
     await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
 
 
