@@ -7,16 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.deliveries import HISTOGRAM, NAMES, PEOPLE, body, delivered, table
+from tests.api.drawn_people import made
 from tests.api.problem_documents import problem_of
-from tests.api.test_disguised_deliveries import (
-    HISTOGRAM,
-    NAMES,
-    PEOPLE,
-    body,
-    delivered,
-    made,
-    table,
-)
 
 pytestmark = pytest.mark.anyio
 

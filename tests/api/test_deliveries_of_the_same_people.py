@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from app.services.releases import mechanism_releases, people_in_both
-from tests.api.drawn_people import ILLNESSES, ROWS, UNIFORM, asked, declared, made
+from tests.api.deliveries import delivery, drawn, drawn_once
+from tests.api.drawn_people import made
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
 from tests.conftest import DatabaseUrls
@@ -17,32 +18,11 @@ from tests.conftest import DatabaseUrls
 pytestmark = pytest.mark.anyio
 
 
-async def delivery(
-    client: httpx.AsyncClient, name: str, numbers: range, identifier: str = "identifier"
-) -> None:
-    """People with these numbers, each with the same illness in every delivery."""
-    text = "number,town,illness\n" + "".join(f"{n},{ROWS[n % len(ROWS)]}\n" for n in numbers)
-    await made(client.post(f"/v1/uploads?name={name}", content=text, headers={"Content-Type": "text/csv"}))
-    roles = {"number": identifier, "town": "quasi_identifier", "illness": "sensitive"}
-    attributes = [{"name": own, "type": "categorical", "role": role} for own, role in roles.items()]
-    attributes[-1]["hierarchy"] = await declared(client, ILLNESSES)
-    await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
-
-
-def drawn(name: str, dataset: str, **more: Any) -> dict[str, Any]:
-    return asked(name, dataset, mechanism=UNIFORM, **more)
-
-
 async def planned(client: httpx.AsyncClient, body: dict[str, Any]) -> dict[str, Any]:
     answer = await client.post("/v1/releases/plans", json=body)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
-
-
-def drawn_once(told: dict[str, Any]) -> list[dict[str, Any]]:
-    """The hypothesis in each of the guarantees."""
-    return [own for one in told["guarantees"] for own in one["hypotheses"] if own["id"] == "drawn_once"]
 
 
 async def of_key(api: Api, client: httpx.AsyncClient, *scopes: str) -> str:

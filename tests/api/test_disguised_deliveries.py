@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.api.drawn_people import ILLNESSES, PERTURBED, ROWS, SAMPLED, UNIFORM, asked, declared, made
+from tests.api.deliveries import HISTOGRAM, NAMES, PEOPLE, Line, body, delivered, table
+from tests.api.drawn_people import PERTURBED, SAMPLED, UNIFORM, made
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
 
-Line = list[str]
-HISTOGRAM = {"kind": "stability_histogram", "epsilon": 0.5, "delta": 1e-4, "least_records": 20}
 MECHANISMS = {"perturbation": PERTURBED, "uniform": UNIFORM, "sample": SAMPLED, "histogram": HISTOGRAM}
-NAMES = ["number", "town", "illness"]
-PEOPLE: list[Line] = [[f"{1000 + n}", *ROWS[n % len(ROWS)].split(",")] for n in range(60)]
-
-
-def table(names: Iterable[str], lines: Iterable[Iterable[str]]) -> str:
-    return "\n".join(",".join(own) for own in (names, *lines)) + "\n"
 
 
 def spelled(line: Line) -> Line:
@@ -56,27 +48,6 @@ UNKNOWN: dict[str, str] = {
     "another spelling": table(NAMES[1:], ([own[1].upper(), own[2]] for own in PEOPLE)),
     "another column": table([*NAMES[1:], "ward"], ([*own[1:], f"w{n % 7}"] for n, own in enumerate(PEOPLE))),
 }
-
-
-def role_of(name: str) -> str:
-    known = {"number": "identifier", "id": "identifier", "illness": "sensitive", "diagnosis": "sensitive"}
-    return known.get(name, "quasi_identifier" if name in ("town", "place") else "other")
-
-
-async def delivered(client: httpx.AsyncClient, name: str, text: str) -> None:
-    await made(client.post(f"/v1/uploads?name={name}", content=text, headers={"Content-Type": "text/csv"}))
-    columns = text.splitlines()[0].split(",")
-    hierarchy = {"hierarchy": await declared(client, ILLNESSES)}
-    attributes = [
-        {"name": own, "type": "categorical", "role": role_of(own)}
-        | (hierarchy if role_of(own) == "sensitive" else {})
-        for own in columns
-    ]
-    await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
-
-
-def body(name: str, mechanism: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return asked(f"of-{name}", name, mechanism=mechanism, **more)
 
 
 async def told(client: httpx.AsyncClient, name: str) -> set[tuple[str, str]]:

@@ -8,10 +8,10 @@ import httpx
 import pytest
 
 from app.services.releases import begun_draws
+from tests.api.deliveries import delivery, drawn, drawn_once
 from tests.api.drawn_people import asked, made
 from tests.api.problem_documents import problem_of
 from tests.api.service import Api
-from tests.api.test_deliveries_of_the_same_people import delivery, drawn, drawn_once
 
 pytestmark = pytest.mark.anyio
 

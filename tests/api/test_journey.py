@@ -56,7 +56,7 @@ async def test_every_example_works_in_the_order_of_the_page(
 def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
     heights = {h["name"]: h["height"] for h in (a.json() for a in answers["create_hierarchy"])}
     assert heights == {
-        "city": 4, "race": 2, "birth-date": 3, "income": 4, "age": 3, "diagnosis": 4,
+        "city": 4, "race": 2, "birth-date": 3, "income": 4, "age": 3, "diagnosis": 4, "education": 1,
     }  # fmt: skip
     dataset, _ = (answer.json() for answer in answers["create_dataset"])
     assert (dataset["status"], dataset["rows"], dataset["identifier"]) == ("ready", 12, "member_id")
