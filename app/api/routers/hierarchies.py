@@ -30,6 +30,7 @@ COLLECTION = Collection(
         "income",
         "age",
         "diagnosis",
+        "education",
         "example-city",
         "example-race",
         "example-birth-date",
