@@ -39,7 +39,7 @@ def private_request(name: str, delta: float) -> CreateRelease:
     )
 
 
-def die(*_: Any) -> None:
+def die(*_: Any, **__: Any) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
