@@ -81,6 +81,14 @@ MERGED = {
 """By what is merged: how the file is read, how many regions it hides, and its one odd region."""
 
 
+QUICK = {"public-release", "clinical-reports", "hipaa-safe-harbor"}
+NAMES = [
+    own.policy.name if own.policy.name in QUICK else pytest.param(own.policy.name, marks=pytest.mark.deep)
+    for own in templates()
+]
+"""Of the ready policies: three in every run, and all in that of the deep tests."""
+
+
 def fewest_left_over(file: pd.DataFrame) -> int:
     """Rows that are over where the file shows north or south, a sex and a diagnosis: counted by pandas."""
     own, those = (frame.value_counts() for frame in (file, raised(PEOPLE)))
@@ -159,7 +167,7 @@ def requires(k: int = 11, **more: Any) -> Json:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [own.policy.name for own in templates()])
+@pytest.mark.parametrize("name", NAMES)
 async def test_no_template_passes_a_file_that_the_dataset_cannot_produce(
     people: httpx.AsyncClient, name: str
 ):
@@ -182,7 +190,7 @@ async def test_no_template_passes_a_file_that_the_dataset_cannot_produce(
         assert result["verdict"] != "pass" or not too_many
 
 
-@pytest.mark.parametrize("name", [own.policy.name for own in templates()])
+@pytest.mark.parametrize("name", NAMES)
 async def test_no_template_takes_two_spellings_for_one_where_the_file_keeps_them_apart(
     people: httpx.AsyncClient, name: str
 ):

@@ -171,7 +171,7 @@ MERGED = {
 """What a description says, the common spellings, and those that it reads as one of them, or as missing."""
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.deep)])
 @pytest.mark.parametrize("kind", MERGED)
 async def test_a_file_is_judged_as_it_is_spelled_with_a_description_as_without(
     console, tmp_path, capsys, kind, seed
