@@ -167,17 +167,22 @@ def requires(k: int = 11, **more: Any) -> Json:
     }  # fmt: skip
 
 
+async def ready(client: httpx.AsyncClient, name: str) -> Json:
+    """Store the ready policy with the people's columns as ``ready``; gives what is asked with it."""
+    document = document_of_policy(template(name).policy)
+    schema = {"attributes": ROLES, "rows_are": "persons"}
+    reason = [{"columns": ["dx"], "reason": "Nobody outside knows it."}]
+    await made(client, "policies", {**document, "name": "ready", "schema": schema, "not_covered": reason})
+    dictionaries = {own["name"]: "register" for own in document["dictionaries"]}
+    sensitivity = {"sensitivity": "harm"} if name in ("public-release", "trusted-partner") else {}
+    return {"dictionaries": dictionaries, **sensitivity}
+
+
 @pytest.mark.parametrize("name", NAMES)
 async def test_no_template_passes_a_file_that_the_dataset_cannot_produce(
     people: httpx.AsyncClient, name: str
 ):
-    document = document_of_policy(template(name).policy)
-    schema = {"attributes": ROLES, "rows_are": "persons"}
-    reason = [{"columns": ["dx"], "reason": "Nobody outside knows it."}]
-    await made(people, "policies", {**document, "name": "ready", "schema": schema, "not_covered": reason})
-    more: Json = {"dictionaries": {own["name"]: "register" for own in document["dictionaries"]}}
-    if name in ("public-release", "trusted-partner"):
-        more["sensitivity"] = "harm"
+    more = await ready(people, name)
     for what, file in OF_OTHERS.items():
         result = await judged(people, "ready", file(), **more)
         assert (result["verdict"], result["coverage"]["outcome"]) == ("fail", "not_of_dataset"), what
@@ -195,13 +200,7 @@ async def test_no_template_takes_two_spellings_for_one_where_the_file_keeps_them
     people: httpx.AsyncClient, name: str
 ):
     """One person's cell is spelled as no other's is; the upload says that both spellings mean the same."""
-    document = document_of_policy(template(name).policy)
-    schema = {"attributes": ROLES, "rows_are": "persons"}
-    reason = [{"columns": ["dx"], "reason": "Nobody outside knows it."}]
-    await made(people, "policies", {**document, "name": "ready", "schema": schema, "not_covered": reason})
-    more: Json = {"dictionaries": {own["name"]: "register" for own in document["dictionaries"]}}
-    if name in ("public-release", "trusted-partner"):
-        more["sensitivity"] = "harm"
+    more = await ready(people, name)
     for what, (reading, hidden, text) in MERGED.items():
         spelled = raised(PEOPLE).sort_values("region", ignore_index=True)
         spelled.iloc[:hidden, 0] = "*"

@@ -126,6 +126,8 @@ def test_what_the_clock_says_is_asked_of_rows_that_meet_the_other_conditions(con
         ("ward", "SELECT ward, COUNT(*) FROM stay GROUP BY ROLLUP (ward) HAVING ward = 2"),
         ("ward", "SELECT bill.id FROM bill LEFT JOIN stay USING (id) WHERE payer = 'x'"),
         ("ward", "SELECT bill.id FROM bill LEFT JOIN stay USING (id) WHERE ward IS DISTINCT FROM 1"),
+        # A row without a stay is shown by the other alternative.
+        ("ward", "SELECT bill.id FROM bill LEFT JOIN stay USING (id) WHERE ward = 2 OR payer = 'x'"),
         # Other letters may be lower in other places, and texts are ordered by them.
         ("name", "SELECT id FROM stay WHERE name LIKE 'E%'"),
         ("name", "SELECT id FROM stay WHERE lower(name) = 'eve'"),
