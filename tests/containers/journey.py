@@ -68,8 +68,8 @@ def key(tenant: str) -> str:
 
 
 def worked_example(python: str) -> str:
-    """Run the README's example by hand against the containers; the last answer."""
-    text = Path("README.md").read_text()
+    """Run the example by hand against the containers; the last answer."""
+    text = Path("docs/by-hand.md").read_text()
     part = text[text.index("## The same by hand") :]
     part = part[: part.index("\n## ", 1)]
     blocks = [b for b in re.findall(r"```sh\n(.*?)```", part, re.DOTALL) if "app serve" not in b]
@@ -82,7 +82,7 @@ def worked_example(python: str) -> str:
             env=os.environ | {"PYTHONPATH": str(Path.cwd())},
         )  # fmt: skip
     if done.returncode != 0:
-        raise RuntimeError(f"the README's example failed: {done.stdout[-1000:]} {done.stderr[-2000:]}")
+        raise RuntimeError(f"the example by hand failed: {done.stdout[-1000:]} {done.stderr[-2000:]}")
     return done.stdout
 
 
@@ -140,7 +140,7 @@ def main(python: str) -> None:
 
     answer = worked_example(python)
     assert '"status":"optimal"' in answer
-    print("compose: the README's worked example, answered by the containers")
+    print("compose: the worked example, answered by the containers")
 
     token = key("uploads")
     print(
