@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from email.message import Message
 from functools import cached_property
 from typing import Any, Final
 
 from fastapi import Depends
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -20,11 +22,24 @@ from app.api.bodies.reading import SMALL_BYTES, StrictRequest
 from app.api.bodies.validation import SlicedValidator
 from app.api.idempotency import Once, key_of
 from app.api.places import take_place
+from app.domain.errors import Fault, refuse
 
 PREFIX: Final = "/v1"
 """Where the interface begins. Routers carry it themselves, so that a matched route knows its whole path."""
 
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    """The query parameters that an operation and what it depends on read; those of a model by its fields."""
+    for own in dependant.query_params:
+        kind = own.field_info.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from (field.alias or name for name, field in kind.model_fields.items())
+        else:
+            yield own.alias
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
 
 
 def operation_id(route: APIRoute) -> str:
@@ -41,6 +56,20 @@ class Operation(APIRoute):
         options["dependencies"] = [place, *(options.get("dependencies") or ())]
         options["generate_unique_id_function"] = operation_id
         super().__init__(path, endpoint, **options)
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Wrap the framework's handler: it ignores parameters that it does not know."""
+        handle = super().get_route_handler()
+        known = dict.fromkeys(_query_names(self.dependant))
+
+        async def answer(request: Request) -> Response:
+            remedy = f"Known are: {', '.join(known)}." if known else "The operation takes none."
+            unknown = [name for name in dict.fromkeys(request.query_params) if name not in known]
+            said = "There is no such query parameter."
+            refuse([Fault(f"query/{name}", "unknown-parameter", said, remedy) for name in unknown])
+            return await handle(request)
+
+        return answer
 
 
 class Route(Operation):

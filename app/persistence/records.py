@@ -121,17 +121,22 @@ class PostgresApiKeys(Repository):
         scopes: frozenset[Scope],
         expires_at: datetime | None,
     ) -> ApiKey:
-        """Keep a key, as the hash of its secret."""
+        """Keep a key, as the hash of its secret; Conflict if a key that is not revoked has its name."""
         key = ApiKey(
             new_id(), self._transaction.tenant, name, prefix, scopes, self._clock(), expires_at=expires_at
         )
-        await self._transaction.execute(
-            insert(api_keys).values(
+        statement = (
+            postgresql.insert(api_keys).values(
                 tenant_id=key.tenant, id=key.id, name=name, prefix=prefix, secret_sha256=secret_sha256,
                 scopes=sorted(scope.value for scope in scopes), created_at=key.created_at,
                 expires_at=expires_at,
             )
-        )  # fmt: skip
+        ).on_conflict_do_nothing().returning(api_keys.c.id)  # fmt: skip
+        if (await self._transaction.execute(statement)).first() is None:
+            raise Conflict(
+                f"There is an API key named {name!r} that is not revoked.",
+                "Choose another name, or revoke that key first.",
+            )
         return key
 
     async def list(self) -> Sequence[ApiKey]:
@@ -139,17 +144,19 @@ class PostgresApiKeys(Repository):
         query = select(api_keys).order_by(api_keys.c.serial.desc())
         return [api_key(row) for row in await self._transaction.execute(query)]
 
-    async def revoke(self, key_id: str) -> ApiKey:
-        """End a key for good; a second time changes nothing."""
+    async def revoke(self, ref: str) -> ApiKey:
+        """End a key, by its id or the name of one that is not revoked; a second time changes nothing."""
+        is_named = (api_keys.c.name == ref) & api_keys.c.revoked_at.is_(None)
+        found = select(api_keys.c.id).where((api_keys.c.id == ref) | is_named)
         statement = (
             update(api_keys)
-            .where(api_keys.c.id == key_id)
+            .where(api_keys.c.id == found.order_by(api_keys.c.id != ref).limit(1).scalar_subquery())
             .values(revoked_at=func.coalesce(api_keys.c.revoked_at, self._clock()))
             .returning(api_keys)
         )
         row = (await self._transaction.execute(statement)).one_or_none()
         if row is None:
-            raise NotFound("api_key", key_id)
+            raise NotFound("api_key", ref)
         return api_key(row)
 
 

@@ -106,7 +106,11 @@ api_keys = _tenant_table(
     _time("last_used_at", nullable=True),
     _time("revoked_at", nullable=True),
     UniqueConstraint("id"),
-)
+    Index(
+        "ix_api_keys_tenant_id_name", "tenant_id", "name", unique=True,
+        postgresql_where=text("revoked_at IS NULL"),
+    ),
+)  # fmt: skip
 
 data_keys = _tenant_table(
     "data_keys",

@@ -244,13 +244,13 @@ class ApiKeys(Protocol):
         scopes: frozenset[Scope],
         expires_at: datetime | None,
     ) -> ApiKey:
-        """Keep a key, as the hash of its secret."""
+        """Keep a key, as the hash of its secret; Conflict if a key that is not revoked has its name."""
 
     async def list(self) -> Sequence[ApiKey]:
         """All keys, newest first, revoked ones too."""
 
-    async def revoke(self, key_id: str) -> ApiKey:
-        """End a key for good; a second time changes nothing, NotFound if there is none."""
+    async def revoke(self, ref: str) -> ApiKey:
+        """End one, by its id or the name of one that is not revoked; NotFound without it."""
 
 
 class Audit(Protocol):

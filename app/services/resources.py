@@ -337,17 +337,18 @@ def require(actor: Actor, scope: Scope) -> None:
         raise Forbidden(scope.value)
 
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_NAME: Final = re.compile(r"(?![0-9a-f]{32}$)[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""Not 32 hexadecimal digits: whatever looks like an id is one."""
 
 
 def check_name(name: str, pointer: str = "/name") -> str:
-    """The name if it can be one: 1 to 100 letters, digits, dots, hyphens, underscores."""
+    """The name if it can be one: 1 to 100 letters, digits, dots, hyphens, underscores; not like an id."""
     if _NAME.fullmatch(name) is None:
         raise InvalidInput.of(
             pointer,
             "invalid-name",
             "A name has 1 to 100 characters: ASCII letters, digits, '.', '_' and '-', "
-            "the first a letter or digit.",
+            "the first a letter or digit, and is not 32 hexadecimal digits, as ids are.",
             "Choose another name.",
         )
     return name

@@ -164,6 +164,32 @@ def test_policies_of_an_older_database_have_used_their_names_and_revocations_are
     migrate(empty.owner, "0017")
 
 
+def test_of_api_keys_of_one_name_the_newest_keeps_it_and_all_keep_working(empty):
+    migrate(empty.owner, "0019")
+    with psycopg.connect(empty.admin) as connection:
+        connection.execute(
+            "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
+        )
+        keys = [
+            ("a", "ro", None),
+            ("b", "ro-2", None),
+            ("c", "ro", "now"),
+            ("d", "ro", None),
+            ("e", "ro", None),
+        ]
+        for id_, name, revoked in keys:
+            connection.execute(
+                "INSERT INTO api_keys (tenant_id, id, name, prefix, secret_sha256, scopes, created_at,"
+                " revoked_at) SELECT id, %s, %s, %s, '', '{assess}', now(), %s FROM tenants",
+                [id_, name, id_, revoked],
+            )
+    migrate(empty.owner)
+    with psycopg.connect(empty.admin) as connection:
+        names = dict(connection.execute("SELECT id, name FROM api_keys").fetchall())
+        connection.execute("DELETE FROM api_keys")
+    assert names == {"a": "ro-4", "b": "ro-2", "c": "ro", "d": "ro-3", "e": "ro"}
+
+
 def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
     """Exactly as it is written; a deleted release, one that is not stored yet, or one that promises nothing
     certified tells nothing.

@@ -43,8 +43,8 @@ async def create_api_key(
 ) -> IssuedKey:
     """Create an API key.
 
-    The token is shown this once. A key can have no scope that the issuing key lacks. Needs the scope
-    `admin`.
+    The token is shown this once. A key can have no scope that the issuing key lacks, and no name of another
+    key that is not revoked. Needs the scope `admin`.
     """
     issued = IssuedKey.model_validate(await services.tenants.create_key(actor, body.request()))
     request.state.reply_to_keep = issued.model_copy(update={"token": None}).model_dump_json().encode()
@@ -71,11 +71,13 @@ async def get_current_api_key(actor: AnyKey, services: UseCases) -> ApiKey:
 
 @router.delete("/api-keys/{key_id}", responses=problems("not-found"))
 async def revoke_api_key(
-    actor: Administrator, services: UseCases, key_id: Annotated[Ref, Path(description="Id of the key.")]
+    actor: Administrator,
+    services: UseCases,
+    key_id: Annotated[Ref, Path(description="Id of the key, or its name while it is not revoked.")],
 ) -> ApiKey:
     """Revoke an API key.
 
-    It is refused from now on, and stays in the list. Needs the scope `admin`.
+    It is refused from now on, and stays in the list; its name is free again. Needs the scope `admin`.
     """
     return ApiKey.model_validate(await services.tenants.revoke_key(actor, key_id))
 

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, count
 from typing import Final
 
 from app.domain.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
@@ -141,7 +142,10 @@ class TenantService:
             return await work.tenant.overview()
 
     async def create_key(self, actor: Actor, request: CreateApiKey) -> IssuedApiKey:
-        """A key of the actor's tenant with no scope that the actor lacks; needs admin."""
+        """A key of the actor's tenant with no scope that the actor lacks; needs admin.
+
+        Conflict if a key that is not revoked has its name.
+        """
         require(actor, Scope.ADMIN)
         check_name(request.name)
         if not request.scopes:
@@ -170,11 +174,11 @@ class TenantService:
             raise NotFound("API key", actor.key_id)
         return own
 
-    async def revoke_key(self, actor: Actor, key_id: str) -> ApiKey:
-        """End a key of the actor's tenant for good; needs admin."""
+    async def revoke_key(self, actor: Actor, ref: str) -> ApiKey:
+        """End a key of the actor's tenant for good, by id or name; needs admin."""
         require(actor, Scope.ADMIN)
         async with self._store.work(actor.tenant) as work:
-            key = await work.api_keys.revoke(key_id)
+            key = await work.api_keys.revoke(ref)
             await work.audit.record(actor.key_id, "api_key.revoke", key.id, {})
             await work.commit()
         return key
@@ -193,9 +197,13 @@ class TenantService:
             if created:
                 await work.audit.record(by, "tenant.create", tenant, {})
             # A tenant without any key is what an interrupted creation leaves; nobody could ever use it.
-            if not new_key and await work.api_keys.list():
+            keys = await work.api_keys.list()
+            if keys and not new_key:
                 return None
-            issued = await _issue(work, CreateApiKey(FIRST_KEY_NAME, scopes), by)
+            taken = {key.name for key in keys if key.revoked_at is None}
+            others = (f"{FIRST_KEY_NAME}-{number}" for number in count(2))
+            name = next(name for name in chain([FIRST_KEY_NAME], others) if name not in taken)
+            issued = await _issue(work, CreateApiKey(name, scopes), by)
             await work.commit()
         return issued
 
