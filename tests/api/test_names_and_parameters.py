@@ -49,3 +49,21 @@ async def test_a_query_parameter_that_is_not_known_is_refused_with_those_that_ar
     (fault,) = refused.json()["errors"]
     assert fault["pointer"] == "query/nme"
     assert known in fault["remedy"]
+
+
+async def test_a_name_of_two_kinds_leads_to_neither_run_but_names_both(fixture: httpx.AsyncClient):
+    least = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "suppression_limit": 1}
+    search = {"name": "twice", "dataset": "T", "objective": least}
+    first = (await fixture.post("/v1/optimisations", json=search)).json()
+    assert (await fixture.get("/v1/runs/twice")).json()["id"] == first["id"]
+    measure = {"name": "twice", "dataset": "T", "measure": {"kind": "equivalence_classes"}}
+    second = (await fixture.post("/v1/measurements/runs", json=measure)).json()
+    refused = await fixture.get("/v1/runs/twice")
+    assert refused.status_code == 409
+    candidates = refused.json()["details"]["candidates"]
+    assert {own["kind"]: own["id"] for own in candidates} == {
+        "optimisation": first["id"],
+        "measurement": second["id"],
+    }
+    for own in candidates:
+        assert (await fixture.get(f"/v1/runs/{own['id']}")).json()["id"] == own["id"]

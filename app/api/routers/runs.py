@@ -24,7 +24,7 @@ router = APIRouter(prefix=f"{PREFIX}/runs", tags=["runs"], route_class=Route, re
 RunRef = Annotated[
     Ref,
     Path(
-        description="Id of a run, or name of the optimisation or assessment whose latest run is meant.",
+        description="Id of a run, or name of what it works on: the latest of that; 409 if several kinds have it.",
         openapi_examples=names("members-optimum"),
     ),
 ]
@@ -61,7 +61,7 @@ async def list_runs(
     return RunListing(items=[Run.of(run) for run in runs], next_cursor=next_cursor)
 
 
-@router.get("/{ref}", responses=problems("not-found"))
+@router.get("/{ref}", responses=problems("not-found", "conflict"))
 async def get_run(
     actor: AnyKey,
     services: UseCases,

@@ -80,19 +80,27 @@ class RunService:
             return await work.runs.get(run_id)
 
     async def find(self, actor: Actor, ref: str) -> Run:
-        """The run of this id, or the latest run of the optimisation or assessment of this id or name."""
+        """The run of this id, or the latest run of what has this id or name; Conflict if several kinds have."""
         async with self._store.work(actor.tenant) as work:
             with contextlib.suppress(NotFound):
                 return await work.runs.get(ref)
+            found: list[Run] = []
             for kind in _WITH_RUNS:
                 with contextlib.suppress(NotFound):
                     resource = await work.resources.get(kind, ref)
                     latest, _ = await work.runs.list(
                         resource_id=resource.id, state=None, limit=1, cursor=None
                     )
-                    if latest:
-                        return latest[0]
-        raise NotFound("run", ref)
+                    found += latest
+        if len(found) > 1:
+            raise Conflict(
+                f"Of several kinds something is named {ref!r}.",
+                "Name the run by its id.",
+                {"candidates": [{"kind": run.resource_kind.value, "id": run.id} for run in found]},
+            )
+        if not found:
+            raise NotFound("run", ref)
+        return found[0]
 
     async def list(
         self,
