@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
+from app.web.alternatives import TITLES, chosen, columns_mixed, compared, is_compared
 from app.web.forms import Form
 from app.web.goal_terms import MOST_WEIGHT, OTHERS, WEIGHED, Subject, fields_of
 from app.web.measured import before_and_after
@@ -29,14 +30,17 @@ async def best_release(visit: Visit) -> Page:
     if result is None:
         run = await found(visit.client.runs.get(search["name"]))
         return Page("best_release.html", {**shown, "run": None if run is None else run.document})
-    if result["rule"] is None:
+    is_one = visit.asked("alternative") is not None
+    if is_compared(search) and result["alternatives"] and not is_one:
+        return Page("alternatives.html", {**shown, **compared(search, shown["fields"])})
+    if not (result["alternatives"] if is_compared(search) else result["rule"]):
         dataset = (await visit.client.datasets.get(search["dataset"])).document
         profile = await visit.client.datasets.profile(dataset["name"], limit=1)
         subject = Subject.of(dataset, profile, (), ())
         return Page("no_release.html", {**shown, "others": list(_less(shown["fields"], subject, result))})
+    name, result = chosen(search, visit.asked("alternative"))
     facts, release = await asyncio.gather(
-        facts_of(visit, search["dataset"], search["name"], result),
-        found(visit.client.releases.get(search["name"])),
+        facts_of(visit, search["dataset"], name, result), found(visit.client.releases.get(name))
     )
     points = Search("optimisations", search, heights_of(facts["dataset"]))
     own_map = await map_of(visit, points) if points.points else {"map": None}
@@ -46,10 +50,12 @@ async def best_release(visit: Visit) -> Page:
             **shown,
             **facts,
             **own_map,
+            "result": result,
+            "title": TITLES[result["id"]] if is_compared(search) else "The best release found",
             "release": None if release is None else release.document,
             "form": Form({name: [value] for name, value in (shown["fields"] or {}).items()}),
             "most_weight": MOST_WEIGHT,
-            "keeping": list(_keeping(shown["fields"], facts["columns"])),
+            "keeping": [] if is_compared(search) else list(_keeping(shown["fields"], facts["columns"])),
             "has_policy": _has_policy(shown["fields"]),
         },
     )
@@ -71,6 +77,8 @@ async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json
         suppressed = lost["judged"]["records_suppressed"]
     losses = {} if lost is None else {own["attribute"]: own["loss"] for own in lost["attributes"]}
     columns = [] if levels is None else columns_of(dataset.document, levels, losses, examples_of(sample))
+    if levels is None and "columns" in (result or {}):
+        columns = columns_mixed(dataset.document, result or {})
     smallest = next((row["after"] for row in figures if row["name"] == "k"), None)
     if smallest is None:
         smallest = (result or {}).get("smallest_class")
@@ -142,9 +150,11 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
 async def make_release(visit: Visit, _: Form) -> Response:
     """Store the release of the rule that was found: it is in the dataset's ledger, and can be downloaded."""
     search = (await visit.client.optimisations.get(visit.ref)).document
-    name = search["name"]
+    asked = visit.asked("alternative")
+    name = chosen(search, asked)[0]
     await visit.client.releases.create({"name": name, "dataset": search["dataset"], "rule": name})
-    return RedirectResponse(address("optimisations", name, "release") + "#download", 303)
+    place = address("optimisations", search["name"], "release", alternative=asked)
+    return RedirectResponse(f"{place}#download", 303)
 
 
 async def save_policy(visit: Visit, form: Form) -> Response:
@@ -160,7 +170,8 @@ async def save_policy(visit: Visit, form: Form) -> Response:
     policy = with_reasons(policy, reasons)
     await visit.client.policies.create(policy)
     ref = f"{policy['name']}@{policy['version']}"
-    return RedirectResponse(address("policies", ref, dataset=search["dataset"], rule=search["name"]), 303)
+    name = chosen(search, visit.asked("alternative"))[0]
+    return RedirectResponse(address("policies", ref, dataset=search["dataset"], rule=name), 303)
 
 
 def _has_policy(fields: dict[str, str] | None) -> bool:

@@ -12,6 +12,8 @@ from privacy_risk import Json
 from privacy_risk.persons import doubt_of, rows_told
 
 CLOSENESS: Final = "t_closeness"
+ALTERNATIVES: Final = "alternatives"
+"""The objective that several releases answer."""
 USUAL_K: Final = 5
 USUAL_L: Final = 3
 USUAL_T: Final = 0.3
@@ -235,10 +237,13 @@ def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
             first, f"No number stands for any {'ℓ' if template == 'l' else 't'}.", "Give one at least."
         )
     share = read.required("suppressed", "The suppression limit", 0, 100) / 100
-    objective: dict[str, Any] = {"kind": "min_loss", "privacy": privacy, "suppression_limit": share}
+    asked_for: dict[str, Any] = {"privacy": privacy, "suppression_limit": share}
     loss = _loss(read, subject)
-    if loss is not None:
-        objective["loss"] = loss
+    weights = loss.get("weights", {})
+    if loss["kind"] == "geometric" and set(weights.values()) <= {MOST_WEIGHT}:
+        objective = {"kind": ALTERNATIVES, **asked_for, "important": list(weights)}
+    else:
+        objective = {"kind": "min_loss", **asked_for, "loss": loss}
     return Asked({"dataset": subject.name, "objective": objective}, tuple(fields))
 
 
@@ -273,8 +278,8 @@ def _diversity(read: _Reader, subject: Subject, name: str) -> dict[str, Any] | N
     return model
 
 
-def _loss(read: _Reader, subject: Subject) -> Json | None:
-    """The loss that is to be least; None for the usual one of equal weights."""
+def _loss(read: _Reader, subject: Subject) -> Json:
+    """The loss that is to be least, with the weights that are not 1."""
     kind = read.chosen("loss", "What counts as loss", LOSSES)
     weights = {
         name: 1.0 if weight is None else weight
@@ -294,12 +299,10 @@ def _loss(read: _Reader, subject: Subject) -> Json | None:
             "This loss is of whole records, so that columns cannot be of different importance.",
             "Choose one of the first four, or leave every importance at 1.",
         )
-    if named:
-        return {"kind": kind, "weights": named}
-    return None if kind == "geometric" else {"kind": kind}
+    return {"kind": kind, "weights": named} if named else {"kind": kind}
 
 
-_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss"}
+_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss", "important"}
 _OF_LEAST_RISK: Final = {
     "failure": None,
     "utility": "depth_sum",
@@ -317,7 +320,7 @@ def fields_of(optimisation: Json) -> dict[str, str] | None:
     objective = optimisation["objective"]
     if optimisation["scope"] != "table_level":
         return None
-    if objective["kind"] == "min_loss":
+    if objective["kind"] in ("min_loss", ALTERNATIVES):
         return _fields_of_least_loss(objective)
     is_usual = all(optimisation.get(name) == usual for name, usual in _OF_LEAST_RISK.items())
     if objective["kind"] != "min_risk" or objective.get("utility_floor") is None or not is_usual:
@@ -329,6 +332,8 @@ def fields_of(optimisation: Json) -> dict[str, str] | None:
 def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
     loss = objective.get("loss") or "geometric"
     asked: Json = {"kind": loss} if isinstance(loss, str) else loss
+    if objective.get("important"):
+        asked = {**asked, "weights": dict.fromkeys(objective["important"], MOST_WEIGHT)}
     is_usual = set(objective) <= _OF_LEAST_LOSS and set(asked) <= {"kind", "weights"}
     if not is_usual or asked["kind"] not in LOSSES or not _are_usual(objective["privacy"]):
         return None

@@ -87,26 +87,28 @@ def sentences(
     else:
         yield f"None of the {rows:,} records is suppressed."
     for own in (result or {}).get("privacy") or ():
-        yield from _attained(own["criterion"], number(own["attained"]))
+        yield from attained(own["criterion"], number(own["attained"]))
     yield from _of_columns(columns)
 
 
-def _attained(asked: Json, attained: str) -> Iterator[str]:
+def attained(asked: Json, reached: str) -> Iterator[str]:
     """What the classes attain of a criterion; k-anonymity is told already."""
     if asked["kind"] == "distinct_l_diversity":
-        of = f"{asked['attribute'] or 'The sensitive attribute'} has at least {attained} different values"
+        of = f"{asked['attribute'] or 'The sensitive attribute'} has at least {reached} different values"
         yield f"{of} in every equivalence class ({number(asked['l'])} were asked for)."
     elif asked["kind"] == CLOSENESS:
-        of = f"{asked['attribute'] or 'the sensitive attribute'} is at most {attained} from the whole table"
+        of = f"{asked['attribute'] or 'the sensitive attribute'} is at most {reached} from the whole table"
         yield f"In every equivalence class {of} ({number(asked['t'])} was asked for)."
     elif asked["kind"] != "k_anonymity":
-        yield f"Asked for was {named(asked)}; the classes attain {attained}."
+        yield f"Asked for was {named(asked)}; the classes attain {reached}."
 
 
 def _of_columns(columns: Sequence[Json]) -> Iterator[str]:
     """How the columns are shown, in one sentence where they are shown in the same way."""
     for own in columns:
-        if 0 < own["level"] < own["height"]:
+        if own["level"] is None:
+            yield f"{own['name']} is shown so: {own['shown']}."
+        elif 0 < own["level"] < own["height"]:
             yield f"{own['name']} is shown {own['shown']}."
     for shown, picked in (
         ("shown as they are", [own for own in columns if own["level"] == 0]),

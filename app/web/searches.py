@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from markupsafe import Markup
+from starlette.responses import RedirectResponse, Response
 
 from app.charts.drawing import Caption
 from app.charts.lattice import LatticeRule, draw_lattice
 from app.charts.rule_map import BEST, RuleMark, Threshold, draw_rule_map
 from app.web.data import of_dataset
+from app.web.goal_terms import ALTERNATIVES
 from app.web.lattices import Levels, neighbours, part_of, way_to
 from app.web.policies import named, requirements_of, thresholds_of
 from app.web.rules import ladder, sample_of
@@ -91,8 +93,10 @@ async def _search(visit: Visit, kind: str) -> Search:
 def page_of(kind: str) -> Handler:
     """The question, its answer, and every rule that was looked at."""
 
-    async def page(visit: Visit) -> Page:
+    async def page(visit: Visit) -> Page | Response:
         search = await _search(visit, kind)
+        if (search.document.get("objective") or {}).get("kind") == ALTERNATIVES:
+            return RedirectResponse(address(kind, search.name, "release"), 303)
         document, result = search.document, search.document["result"] or {}
         run = await found(visit.client.runs.get(search.name))
         # A frontier has neither an objective nor one rule, nor the score of one.

@@ -48,6 +48,11 @@ def asked(browser: httpx.Client, **changed: str) -> httpx.Response:
     return browser.post(GOAL, data=filled_in(browser.get(GOAL)) | changed)
 
 
+def release_of(led: httpx.Response, alternative: str = "one_level_per_column") -> str:
+    """The page of one of the releases that were found."""
+    return f"{led.headers['location']}?alternative={alternative}"
+
+
 def fault_at(page: httpx.Response, field: str) -> str:
     """What is said beside the field, which names it as its description."""
     assert page.status_code == 422
@@ -63,7 +68,10 @@ def test_what_is_recommended_leads_to_a_release_that_meets_it(browser):
     led = asked(browser)
     assert led.status_code == 303
     assert re.fullmatch(r"/optimisations/goal-[0-9a-f]{16}/release", led.headers["location"])
-    page = browser.get(led.headers["location"])
+    several = browser.get(led.headers["location"])
+    assert several.text.count("Look at it</a>") >= 3
+    assert several.text.count(' class="suggested">') == 1
+    page = browser.get(release_of(led))
     assert page.status_code == 200
     assert "with at least 4 others" in page.text
     assert "It is proven that no rule loses less" in page.text
@@ -118,7 +126,7 @@ def test_all_faults_are_told_at_once(browser):
 
 
 def test_asking_again_with_other_weights_loses_less_of_what_weighs_more(browser):
-    page = browser.get(asked(browser).headers["location"])
+    page = browser.get(release_of(asked(browser)))
     form = page.text[page.text.index(f'action="{GOAL}"') :]
     fields = filled_in(httpx.Response(200, text=form[: form.index("</form>")]))
     assert set(fields) >= {"k", "suppressed", "l/income", "weight/city"}
@@ -130,7 +138,7 @@ def test_asking_again_with_other_weights_loses_less_of_what_weighs_more(browser)
 
 
 def test_a_column_that_is_not_shown_at_all_is_kept_by_one_click(browser):
-    page = browser.get(asked(browser, k="60", suppressed="0").headers["location"])
+    page = browser.get(asked(browser, k="60", suppressed="0", loss="arithmetic").headers["location"])
     hidden = re.findall(r">Keep ([^<]*)</button>", page.text)
     assert hidden
     forms = re.findall(r"<form[^>]*>.*?</form>", page.text, re.DOTALL)
@@ -147,8 +155,28 @@ def test_a_column_that_is_not_shown_at_all_is_kept_by_one_click(browser):
         assert f"Keep {name}<" not in kept.text
 
 
+def test_what_keeping_a_hidden_column_costs_is_seen_before_anything_is_given_up(browser):
+    led = asked(browser, k="60", suppressed="0")
+    page = browser.get(led.headers["location"])
+    hidden = re.findall(r">Compare with ([^<]*) important</button>", page.text)
+    assert hidden
+    assert "Important columns first" not in page.text
+    forms = re.findall(r"<form[^>]*>.*?</form>", page.text, re.DOTALL)
+    form = next(own for own in forms if f"Compare with {hidden[0]} important<" in own)
+    fields = filled_in(httpx.Response(200, text=form))
+    assert (fields[f"weight/{hidden[0]}"], fields["k"]) == ("10", "60")
+    again = browser.get(browser.post(GOAL, data=fields).headers["location"])
+    assert "Important columns first" in again.text
+    assert f"Compare with {hidden[0]} important" not in again.text
+    # The ones of before stand beside it, each with all that it hides.
+    assert "One level per column" in again.text
+    name = led.headers["location"].split("/")[2]
+    assert browser.get(f"/optimisations/{name}").headers["location"] == led.headers["location"]
+    assert browser.get(release_of(led, "important_columns")).status_code == 404
+
+
 def test_shares_are_told_in_per_cent(browser):
-    page = browser.get(asked(browser).headers["location"])
+    page = browser.get(release_of(asked(browser)))
     assert "with at most 2 % of the records suppressed" in page.text
     alone = r'alone in their class</th><td class="num">[0-9.]+ %</td><td class="num"><b>0 %</b>'
     assert re.search(alone, page.text)
@@ -187,17 +215,17 @@ def test_where_no_rule_meets_it_what_is_near_is_one_click_away(served):
         assert "different sensitive values" in page.text
         first = re.search(r'<ul class="nearest">.*?</form>', page.text, re.DOTALL)[0]
         led = browser.post("/datasets/d/goal", data=filled_in(httpx.Response(200, text=first)))
-        assert "The best release found" in browser.get(led.headers["location"]).text
+        assert "Look at it</a>" in browser.get(led.headers["location"]).text
 
 
 def test_the_table_that_is_downloaded_meets_what_was_asked(browser):
-    place = asked(browser).headers["location"]
+    place = release_of(asked(browser))
     page = browser.get(place)
     led = browser.post(place, data={"form_token": token_in(page)})
     assert led.headers["location"] == f"{place}#download"
     links = re.findall(r'href="(/releases/[^"]*)" download', browser.get(place).text)
     data, manifest, report = (browser.get(link) for link in links)
-    name = place.split("/")[2]
+    name = f"{place.split('/')[2]}-one-level-per-column"
     assert data.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
     rows = list(csv.DictReader(io.StringIO(data.text)))
     shown = [row for row in rows if any(row[column] != "*" for column in ("city", "race", "birth_date"))]
@@ -211,7 +239,7 @@ def test_the_table_that_is_downloaded_meets_what_was_asked(browser):
 
 
 def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, served, journey: Journey):
-    place = asked(browser).headers["location"]
+    place = release_of(asked(browser))
     shown = browser.get(place)
     (field,) = set(re.findall(r'name="(reason/[^"]+)"', shown.text))
     save = {"form_token": token_in(shown)}
@@ -222,7 +250,7 @@ def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, se
     page = browser.get(led.headers["location"])
     assert f"{field.removeprefix('reason/')}: {reason}" in page.text
     unwritten = unquote(empty.headers["location"].partition("?")[0].removeprefix("/policies/"))
-    name = place.split("/")[2]
+    name = f"{place.split('/')[2]}-one-level-per-column"
     ref = re.search(r"privacy-risk gate (\S+) --server (\S+) --dataset-id (\S+) --rule ([^\s<]+)<", page.text)
     assert ref.groups()[1:] == (served.url, "example-members", name)
     text = browser.get(led.headers["location"].partition("?")[0] + "/document")
@@ -240,9 +268,9 @@ def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, se
 
 
 def test_a_key_that_may_not_read_the_data_gets_no_table_and_sees_no_value(browser, served, journey: Journey):
-    place = asked(browser).headers["location"]
+    place = release_of(asked(browser))
     browser.post(place, data={"form_token": token_in(browser.get(place))})
-    name = place.split("/")[2]
+    name = f"{place.split('/')[2]}-one-level-per-column"
     with httpx.Client(base_url=served.url, timeout=60) as other:
         signed_in(other, journey.assessor_token)
         page = other.get(place)
