@@ -96,6 +96,16 @@ OPTIMISATIONS: Final = bodies(
         "scope": "record_level",
     },
     {
+        "name": "members-compared",
+        "dataset": "members",
+        "objective": {
+            "kind": "alternatives",
+            "privacy": [{"kind": "k_anonymity", "k": 2}],
+            "suppression_limit": 0.2,
+            "important": ["city"],
+        },
+    },
+    {
         "name": "aggregate-optimum",
         **QUESTION,
         "sensitivity": "members-harm-added",
@@ -111,6 +121,7 @@ OPTIMISATIONS: Final = bodies(
     diverse_optimum="several privacy criteria at once, and all rules that disclose as much as they can",
     weighed_optimum="2-anonymity, the city worth three times the others, the greatest losses compared first",
     recoded_optimum="2-anonymity with levels of their own for every record, none suppressed",
+    members_compared="2-anonymity in several ways side by side, with what each of them shows",
     aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",
 )

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from app.api.schemas.alternatives import AlternativesResult
 from app.api.schemas.common import Name, Ref, Resource
 from app.api.schemas.derived import value_of
 from app.api.schemas.objectives import AskedObjective
@@ -15,7 +16,7 @@ from app.api.schemas.solvers import BudgetFields, SolverChoice, solver_asked
 from app.api.schemas.utility import ShownUtility
 from app.domain.errors import Fault, InvalidInput
 from app.domain.risk.attackers import View
-from app.domain.search.objectives import MinLoss, Objective
+from app.domain.search.objectives import Alternatives, MinLoss, Objective, OfPrivacy
 from app.domain.search.problem import Aggregate, Constraint
 from app.services.scoring.scoring_options import NO_CONSISTENCY
 from app.services.searches.optimisations import CreateOptimisation
@@ -58,16 +59,18 @@ class NewOptimisation(ScoringFields):
     def request(self) -> CreateOptimisation:
         """The value that the use case takes; InvalidInput for fields without meaning for the objective."""
         objective: Objective = value_of(self.objective, "/objective")
-        if isinstance(objective, MinLoss):
+        if isinstance(objective, OfPrivacy):
             # What would be ignored is refused; its default may be spelled out.
+            taken = _OF_MIN_LOSS if isinstance(objective, MinLoss) else _OF_MIN_LOSS - {"scope"}
             faults = [
                 Fault(
                     f"/{name}",
                     "not-applicable",
-                    f"The objective min_loss looks at the dataset alone; {name} has no meaning for it.",
+                    f"The objective {objective.kind} looks at the dataset alone; "
+                    f"{name} has no meaning for it.",
                     "Leave it out, and assess the rule that is found.",
                 )
-                for name in sorted(self.model_fields_set - _OF_MIN_LOSS)
+                for name in sorted(self.model_fields_set - taken)
                 if getattr(self, name) != type(self).model_fields[name].default
             ]
             if faults:
@@ -135,7 +138,10 @@ class OptimisationSummary(ShownAttacker, Resource):
 
 def _kind_of_result(result: Any) -> str:  # noqa: ANN401 - a document, or the model made of it
     objective = result["objective"] if isinstance(result, dict) else result.objective
-    return "loss" if objective["kind"] == "min_loss" else "scored"
+    return _KINDS_OF_RESULTS.get(objective["kind"], "scored")
+
+
+_KINDS_OF_RESULTS: Final = {MinLoss.kind: "loss", Alternatives.kind: "alternatives"}
 
 
 class Optimisation(OptimisationSummary):
@@ -143,7 +149,9 @@ class Optimisation(OptimisationSummary):
 
     result: Annotated[
         Annotated[
-            Annotated[SearchResult, Tag("scored")] | Annotated[LossResult, Tag("loss")],
+            Annotated[SearchResult, Tag("scored")]
+            | Annotated[LossResult, Tag("loss")]
+            | Annotated[AlternativesResult, Tag("alternatives")],
             Discriminator(_kind_of_result),
         ]
         | None,

@@ -126,6 +126,11 @@ class Hierarchy:
         """What rules call each level of 0..``height``: 0 is as it is, the last one ⊥."""
         return tuple(range(self.height + 1))
 
+    @property
+    def level_of_top(self) -> int:
+        """The level at which every value is ⊥; above ``height`` only where levels are left out."""
+        return self.height
+
     @cached_property
     def is_leaf(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """(nodes,) whether nothing lies below the node."""

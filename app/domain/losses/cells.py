@@ -69,13 +69,15 @@ class CellLoss(SummedLoss):
             records = np.bincount(table.reduced.codes[:, j], amounts, hierarchy.n_nodes).astype(np.int64)
             cost = make(table.attributes[j], hierarchy, records)
             nodes = np.flatnonzero(records)
-            shown = np.stack([hierarchy.ancestors_at(level)[nodes] for level in range(hierarchy.height + 1)])
+            # Suppressed cells are ⊥, whether or not rules have a level of it.
+            levels = (*range(hierarchy.height + 1), hierarchy.level_of_top)
+            shown = np.stack([hierarchy.ancestors_at(level)[nodes] for level in levels])
             of_level = np.broadcast_to(cost.of(nodes, shown), shown.shape)
             self.nodes.append(nodes)
             self.records.append(records[nodes])
-            self.uncovered.append(counting.uncovered(of_level))
+            self.uncovered.append(counting.uncovered(of_level)[:-1])
             self.costs.append(cost)
-            self._totals.append(counting.kept(of_level) @ records[nodes])
+            self._totals.append(counting.kept(of_level[:-1]) @ records[nodes])
 
     def terms(self, attribute: int, added: Sums | int = 0) -> Floats:
         """What the attribute contributes to the sum of terms on its first levels."""

@@ -13,7 +13,7 @@ from app.domain.models.criterion import Criterion
 from app.domain.policies.building import built, closest
 from app.domain.policies.policy import OptimumScope
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import OBJECTIVES, MinLoss, Objective
+from app.domain.search.objectives import OBJECTIVES, Alternatives, MinLoss, Objective, ScoredObjective
 from app.domain.search.problem import Problem
 
 _CRITERIA: Final = {own.kind: own for own in CRITERIA}
@@ -70,7 +70,7 @@ def objective_of(document: Mapping[str, Any], pointer: str = "", *, printed: boo
             closest(str(kind), OBJECTIVES),
         )  # fmt: skip
     made: dict[str, Any] = {}
-    if kind == MinLoss.kind:
+    if kind in (MinLoss.kind, Alternatives.kind):
         made["privacy"] = criteria_of(fields.pop("privacy", None), f"{pointer}/privacy", printed=printed)
         if isinstance(fields.get("loss"), str):
             loss = {"kind": fields.pop("loss")}
@@ -78,7 +78,7 @@ def objective_of(document: Mapping[str, Any], pointer: str = "", *, printed: boo
     return built(OBJECTIVES[kind], fields, pointer, made, printed=printed)
 
 
-def optimum_of(document: Mapping[str, Any], pointer: str = "") -> Objective:
+def optimum_of(document: Mapping[str, Any], pointer: str = "") -> ScoredObjective | MinLoss:
     """The objective of a requirement; InvalidInput for one that no proven optimum is known of."""
     asks_for_loss = document.get("kind") == MinLoss.kind
     for name in _OF_SEARCHES:
@@ -88,6 +88,11 @@ def optimum_of(document: Mapping[str, Any], pointer: str = "") -> Objective:
                 "Leave it out.",
             )  # fmt: skip
     objective = objective_of(document, pointer)
+    if isinstance(objective, Alternatives):
+        raise InvalidInput.of(
+            f"{pointer}/kind", "not-applicable", "Several rules side by side are no optimum.",
+            "Require that of min_loss.",
+        )  # fmt: skip
     if isinstance(objective, MinLoss):
         _require_figure(objective.loss, f"{pointer}/loss")
     return objective

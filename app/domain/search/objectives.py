@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args
 
-from annotated_types import Ge, Gt, Le, Len, doc
+from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Floats
-from app.domain.catalogue.catalogue_types import Example
+from app.domain.catalogue.catalogue_types import ColumnName, Example
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
@@ -273,12 +273,41 @@ class MinLoss:
         return any(own.needs_population for own in self.privacy)
 
 
+@dataclass(frozen=True)
+class Alternatives:
+    """Rules of little loss under privacy criteria side by side, each shown with what it leaves of the table.
+
+    All lose by the geometric loss, all leaves of the hierarchies counted.
+    """
+
+    kind: ClassVar[Literal["alternatives"]] = "alternatives"
+
+    privacy: Criteria
+    suppression_limit: Annotated[
+        float, Ge(0), Le(1), doc("Greatest share of the records that may be suppressed."), Example(0.2)
+    ] = 0.0
+    important: Annotated[
+        tuple[ColumnName, ...],
+        MaxLen(200),
+        doc("Quasi-identifiers that matter most: one of the alternatives generalises the others first."),
+        Example(["city"]),
+    ] = ()
+
+    @property
+    def needs_population(self) -> bool:
+        """Whether a criterion compares the classes with the entities of a dictionary."""
+        return any(own.needs_population for own in self.privacy)
+
+
 ScoredObjective = MinRisk | MaxUtility | Lagrangian | AggregateObjective
 """Objectives that weigh risk and utility under the model of an attacker."""
 
-Objective = ScoredObjective | MinLoss
+OfPrivacy = MinLoss | Alternatives
+"""Objectives that model no attacker: what classes of records have to meet is stated as criteria."""
+
+Objective = ScoredObjective | OfPrivacy
 
 OBJECTIVES: Final[Mapping[str, type[Objective]]] = {
-    own.kind: own for own in (MinRisk, MaxUtility, Lagrangian, AggregateObjective, MinLoss)
+    own.kind: own for own in (MinRisk, MaxUtility, Lagrangian, AggregateObjective, MinLoss, Alternatives)
 }
 """Kind of objective, as documents name it → its type."""

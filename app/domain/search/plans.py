@@ -9,6 +9,7 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.risk.attackers import View
 from app.domain.search.aggregate.plans import plan_aggregate, plan_approximation
+from app.domain.search.below_tops import table_below_tops
 from app.domain.search.blocks import FrontierPlan, SearchPlan
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
 from app.domain.search.catalogue import entry_of
@@ -68,7 +69,8 @@ def least_loss_plan(
     if problem.scope == "record_level" or problem.local_recoding:
         return RecodingPlan(table, problem, budget, dictionary)
     ends = table_of_ends(table, table.quasi_identifiers)
-    found = AnonymityPlan(ends, problem, budget, dictionary)
+    searched = table_below_tops(ends) if problem.shows_every else ends
+    found = AnonymityPlan(searched, problem, budget, dictionary)
     return found if ends is table else LeastLossOfEnds(found, ends)
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from app.domain.analyses.catalogue import CRITERIA, MEASURES
 from app.domain.policies.formats import format_of
+from app.domain.search.alternatives.shown import ShownRelease
 from app.services.datasets.cell_values import shown_result, without_cell_values
 from app.services.fingerprints import sha256_of
 from app.services.resources import Actor, JsonObject, Kind, Scope, Stored
@@ -80,6 +81,8 @@ def shown_document(actor: Actor, document: JsonObject) -> JsonObject:
     if Scope.DATA_READ in actor.scopes:
         return document
     shown: JsonObject = _without_named_values(document)
+    for own in shown.get("alternatives") or ():
+        own |= without_cell_values(ShownRelease, own)
     return shown
 
 

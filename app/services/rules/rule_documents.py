@@ -239,7 +239,9 @@ def may_suppress_records(rule: JsonObject) -> bool:
 
 
 def with_rule_in_short(result: JsonObject) -> JsonObject:
-    """A result as it is shown: its rule, if it has one, without the packed levels of single records."""
+    """A result as it is shown: its rule or rules, if it has any, without packed levels of single records."""
+    if "alternatives" in result:
+        return {**result, "alternatives": [with_rule_in_short(own) for own in result["alternatives"]]}
     rule = result.get("rule")
     if rule is None:
         return result

@@ -10,9 +10,10 @@ from app.domain.models.class_suppression import ClassSuppression, SmallClasses
 from app.domain.models.suppression import Order
 from app.domain.policies.objectives import objective_of
 from app.domain.rules.rule import Rule, TableRule, apply
+from app.domain.search.alternatives.plan import AlternativesPlan
 from app.domain.search.blocks import BlockedSearch, SearchPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.search.objectives import MinLoss
+from app.domain.search.objectives import Alternatives, MinLoss
 from app.domain.search.outcome import Outcome
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
 from app.domain.search.problem import Problem
@@ -21,7 +22,16 @@ from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.ports import UnitOfWork
-from app.services.resources import JsonObject, Kind, NewResource, Stored, TenantId, document_of, reference
+from app.services.resources import (
+    JsonObject,
+    Kind,
+    NewResource,
+    Run,
+    Stored,
+    TenantId,
+    document_of,
+    reference,
+)
 from app.services.rules.rule_definitions import LEAST_SUPPRESS_CLASSES_BELOW
 from app.services.rules.rule_documents import (
     DICTIONARY,
@@ -37,6 +47,7 @@ from app.services.runs.run_execution import Conclusion
 from app.services.scoring.assessment_documents import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
+from app.services.searches.alternatives import result_of_alternatives, rule_name
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_of
 from app.services.searches.searches import SearchPreparation, SearchQuestion, SearchWork
 
@@ -83,7 +94,11 @@ def result_of_anonymity(
 
 
 def _rule_of_least_loss(
-    outcome: AnonymityOutcome, rule: Rule, table: Table, search: LeastLossPlan, dictionary_sha256: str | None
+    outcome: AnonymityOutcome,
+    rule: Rule,
+    table: Table,
+    search: LeastLossPlan | AlternativesPlan,
+    dictionary_sha256: str | None,
 ) -> JsonObject:
     """The document of the rule, with what it suppresses beside its levels."""
     problem = outcome.problem
@@ -129,15 +144,20 @@ def how_it_was_found(
     }
 
 
-def found_rule(result: JsonObject, name: str, sources: Sources, found_by: str | None) -> NewResource | None:
-    """The rule to be stored under the optimisation's name, if one was found."""
-    rule = result["rule"]
-    if rule is None:
-        return None
-    if POPULATION_SHA256 in rule and sources.dictionary is not None:
-        # A result holds no ids: the reference is of the stored rule.
-        rule = {**rule, DICTIONARY: reference(sources.dictionary)}
-    return new_rule(name, rule, sources.dataset, found_by=found_by)
+def found_rules(result: JsonObject, name: str, sources: Sources, found_by: str | None) -> list[NewResource]:
+    """The rules to be stored: one under the optimisation's name, or each alternative under its own."""
+    found = {name: result["rule"]} if "rule" in result else {
+        rule_name(name, own["id"]): own["rule"] for own in result["alternatives"]
+    }  # fmt: skip
+    rules = []
+    for own_name, rule in found.items():
+        if rule is None:
+            continue
+        if POPULATION_SHA256 in rule and sources.dictionary is not None:
+            # A result holds no ids: the reference is of the stored rule.
+            rule = {**rule, DICTIONARY: reference(sources.dictionary)}
+        rules.append(new_rule(own_name, rule, sources.dataset, found_by=found_by))
+    return rules
 
 
 @dataclass(frozen=True)
@@ -147,7 +167,7 @@ class OptimisationQuestion(SearchQuestion):
     ``solver`` names the rules that it is to choose from by their hashes, and ``candidates`` has them.
     """
 
-    problem: Problem | AnonymityProblem
+    problem: Problem | AnonymityProblem | Alternatives
     budget: SearchBudget
     solver: Solver = AUTO
     candidates: Mapping[str, Stored] = field(default_factory=dict)
@@ -168,8 +188,8 @@ class OptimisationWork(SearchWork):
         question = self._question
         asked = question.asked
         result = {**found, **how_it_was_found(outcome, question.budget, document_of(asked)["solver"])}
-        rule = found_rule(result, asked.name, question.sources, asked.sha256 if outcome.complete else None)
-        return Conclusion(result, rule, outcome.complete)
+        rules = found_rules(result, asked.name, question.sources, asked.sha256 if outcome.complete else None)
+        return Conclusion(result, rules[0] if rules else None, outcome.complete)
 
 
 class ScoredWork(OptimisationWork):
@@ -202,6 +222,42 @@ class AnonymityWork(OptimisationWork):
         return self._conclusion(outcome, result_of_anonymity(outcome, self._table, self._search, sha256))
 
 
+class AlternativesWork(OptimisationWork):
+    """Several rules of little loss, each stored under a name of its own."""
+
+    def __init__(
+        self, search: AlternativesPlan, table: Table, asked: Alternatives, question: OptimisationQuestion
+    ) -> None:
+        super().__init__(search, question)
+        self._search = search
+        self._table = table
+        self._asked = asked
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The result, and every rule that was found."""
+        question, outcome = self._question, self._search.combine(blocks)
+        population, asked = question.sources.dictionary, question.asked
+        sha256 = None if population is None else population.sha256
+
+        def written(own: AnonymityOutcome, rule: Rule) -> JsonObject:
+            return _rule_of_least_loss(own, rule, self._table, self._search, sha256)
+
+        result = {
+            **result_of_alternatives(outcome, self._asked, self._table, written),
+            "solver": self._search.solver,
+            "budget": question.budget.shown(),
+            "reproducible": outcome.complete,
+        }
+        found_by = asked.sha256 if outcome.complete else None
+        rules = found_rules(result, asked.name, question.sources, found_by)
+
+        async def store(work: UnitOfWork, run: Run) -> None:
+            for rule in rules:
+                await work.resources.add(rule)
+
+        return Conclusion(result, None, outcome.complete, store)
+
+
 class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
     """Makes the work of an optimisation; a ``Prepare`` of run execution."""
 
@@ -209,6 +265,8 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
         document = document_of(stored)
         objective, scope = objective_of(document["objective"], printed=False), document["scope"]
         budget = SearchBudget.of(document)
+        if isinstance(objective, Alternatives):
+            return OptimisationQuestion(stored, sources, ScoringOptions(), objective, budget)
         if isinstance(objective, MinLoss):
             problem = AnonymityProblem.of(objective, scope)
             return OptimisationQuestion(stored, sources, ScoringOptions(), problem, budget)
@@ -230,11 +288,14 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
     async def work(self, tenant: TenantId, question: OptimisationQuestion) -> OptimisationWork:
         """Load what the optimisation rests on, and plan its search."""
         sources, problem, budget = question.sources, question.problem, question.budget.counted
-        if isinstance(problem, AnonymityProblem):
+        if isinstance(problem, AnonymityProblem | Alternatives):
             table = await self._loader.table(tenant, sources.dataset)
             dictionary = None
             if sources.dictionary is not None:
                 dictionary = await self._loader.dictionary(tenant, sources.dictionary, sources.dataset)
+            if isinstance(problem, Alternatives):
+                search = await asyncio.to_thread(AlternativesPlan, table, problem, budget, dictionary)
+                return AlternativesWork(search, table, problem, question)
             least = await asyncio.to_thread(least_loss_plan, table, problem, budget, dictionary)
             return AnonymityWork(least, table, question)
         scoring = await load_scoring(self._loader, tenant, sources, question.options)

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal
 
 from app.domain.errors import Conflict, Fault, InvalidInput, NotFound, refuse
+from app.domain.search.alternatives.questions import WAYS
+from app.domain.search.alternatives.questions import document_of as document_of_alternatives
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.objectives import MinLoss, MinRisk, Objective
+from app.domain.search.objectives import Alternatives, MinRisk, Objective, OfPrivacy
 from app.domain.search.problem import Aggregate, Constraint, Problem
 from app.domain.search.solvers import AUTO, Solver
 from app.services.datasets.cell_values import require_to_name_values
@@ -32,11 +34,12 @@ from app.services.rules.rule_documents import require_rule_of
 from app.services.scoring.measurement_documents import references_in, with_references
 from app.services.scoring.scoring_inputs import SourceRefs, Sources
 from app.services.scoring.scoring_options import ScoringOptions
+from app.services.searches.alternatives import require_short, rule_name
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_document
 from app.services.searches.optimisation_work import (
     OptimisationPreparation,
     OptimisationQuestion,
-    found_rule,
+    found_rules,
 )
 from app.services.searches.searches import SearchService, warnings_about
 
@@ -47,8 +50,9 @@ class CreateOptimisation:
 
     ``constraint`` says of record-level rules whether the threshold holds for every record (None) or for the
     mean of the table; ``aggregate`` whether the risk of a table is the mean of its records' or the greatest.
-    Of all this the objective :class:`MinLoss` takes name, dataset, scope and budget, and a dictionary where a
-    criterion needs a population; others need dictionary and sensitivity.
+    Of all this the objective ``min_loss`` takes name, dataset, scope and budget, and a dictionary where a
+    criterion needs a population; ``alternatives`` the same but the scope; others need dictionary and
+    sensitivity.
     """
 
     name: str
@@ -74,7 +78,7 @@ class CreateOptimisation:
     def ignores_dictionary(self) -> bool:
         """Whether a dictionary is named that the objective does not need."""
         objective = self.objective
-        unneeded = isinstance(objective, MinLoss) and not objective.needs_population
+        unneeded = isinstance(objective, OfPrivacy) and not objective.needs_population
         return unneeded and self.dictionary is not None
 
     @property
@@ -96,14 +100,14 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
     def _require_for(self, actor: Actor, request: CreateOptimisation) -> None:
         """Criteria that name values ask who has them."""
         super()._require_for(actor, request)
-        if isinstance(request.objective, MinLoss):
+        if isinstance(request.objective, OfPrivacy):
             require_to_name_values(actor, *request.objective.privacy)
 
     async def _ask(
         self, work: UnitOfWork, request: CreateOptimisation, sources: Sources
     ) -> tuple[OptimisationQuestion, NewResource]:
         objective = request.objective
-        if isinstance(objective, MinLoss):
+        if isinstance(objective, OfPrivacy):
             if objective.needs_population and (sources.dictionary is None or sources.is_set):
                 raise InvalidInput.of(
                     "/dictionary",
@@ -111,8 +115,13 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
                     "A criterion compares the classes with a population, which is one dictionary.",
                     "Name a dictionary that lists it.",
                 )
+            if isinstance(objective, Alternatives):
+                require_short(request.name)
+                asked = {"objective": document_of_alternatives(objective), "scope": request.scope}
+                new = _least_loss(request, asked, sources)
+                return OptimisationQuestion(new, sources, request.options, objective, request.budget), new
             least = AnonymityProblem.of(objective, request.scope)
-            new = _least_loss(request, least, sources)
+            new = _least_loss(request, least.to_document(), sources)
             return OptimisationQuestion(new, sources, request.options, least, request.budget), new
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
@@ -130,16 +139,18 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
 
     async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
         """Refuse the work whose rule could not be stored; one that an equal question found is no obstacle."""
-        try:
-            rule = await work.resources.get(Kind.RULE, new.name)
-        except NotFound:
-            return
-        if document_of(rule)["found_by"] != new.sha256 and not await _has_succeeded(work, new):
-            raise Conflict(
-                f"A rule named {new.name!r} exists already; the best rule is to be stored under this name.",
-                "Choose another name for the optimisation, or delete that rule first.",
-                {"existing": {"kind": Kind.RULE.value, "name": rule.name, "id": rule.id}},
-            )
+        is_one = document_of(new)["objective"]["kind"] != Alternatives.kind
+        for name in (new.name,) if is_one else (rule_name(new.name, way) for way in WAYS):
+            try:
+                rule = await work.resources.get(Kind.RULE, name)
+            except NotFound:
+                continue
+            if document_of(rule)["found_by"] != new.sha256 and not await _has_succeeded(work, new):
+                raise Conflict(
+                    f"A rule named {name!r} exists already; the best rule is to be stored under this name.",
+                    "Choose another name for the optimisation, or delete that rule first.",
+                    {"existing": {"kind": Kind.RULE.value, "name": rule.name, "id": rule.id}},
+                )
 
     async def _complete(
         self,
@@ -156,8 +167,7 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
         """
         if run is not None and run.state is RunState.SUCCEEDED and await work.runs.result(run.id) != result:
             return
-        new = found_rule(result, stored.name, question.sources, stored.sha256)
-        if new is not None:
+        for new in found_rules(result, stored.name, question.sources, stored.sha256):
             await add_resource(work, actor, new)
 
 
@@ -220,9 +230,9 @@ _IGNORED: Final = (
 )
 
 
-def _least_loss(request: CreateOptimisation, problem: AnonymityProblem, sources: Sources) -> NewResource:
+def _least_loss(request: CreateOptimisation, asked: JsonObject, sources: Sources) -> NewResource:
     """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
-    document = {**problem.to_document(), "solver": AUTO.name, **request.budget.document()}
+    document = {**asked, "solver": AUTO.name, **request.budget.document()}
     shown = {
         **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
         "solver": AUTO.name,

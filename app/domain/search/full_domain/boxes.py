@@ -239,7 +239,12 @@ class BoxSearch:
         if kept is None:
             self._learn_pairs()
             bound, lo, hi = self._heap[0]
-            self._heap[0] = (bound + _disjoint(*self._ways_out(lo, hi, self._conflicts.rows)), lo, hi)
+            ways_out, least = self._ways_out(lo, hi, self._conflicts.rows)
+            if not np.isfinite(least).all():
+                # Even the most general rule suppresses too many.
+                self._heap = []
+                return
+            self._heap[0] = (bound + _disjoint(ways_out, least), lo, hi)
             self._descent.run()
         else:
             self._restore(*unpacked_state(kept))

@@ -159,7 +159,8 @@ class ShowsNothing:
     """
 
     def __init__(self, table: Table, *, matters: bool = True) -> None:
-        self._heights = table.heights if matters else None
+        tops = tuple(own.level_of_top for own in table.hierarchies)
+        self._tops = tops if matters else None
         lacking = table.reduced_missing
         self.always: Bools | None = None
         self._patterns: Bools | None = None
@@ -174,8 +175,8 @@ class ShowsNothing:
     def at(self, levels: Levels) -> Bools | None:
         """(d,) the distinct records of which a rule discloses nothing; None if there are none."""
         if self._patterns is None:
-            return self._everybody if levels == self._heights else None
-        whole = np.array(levels) == self._heights
+            return self._everybody if levels == self._tops else None
+        whole = np.array(levels) == self._tops
         found = np.asarray((self._patterns | whole).all(axis=1))
         return found[self._pattern_of] if found.any() else None
 

@@ -40,6 +40,8 @@ class AnonymityProblem(MinLoss):
     """
 
     scope: Scope = "table_level"
+    shows_every: bool = False
+    """Whether no quasi-identifier may be at its highest level, of one level per attribute for the table."""
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.privacy) <= MOST_CRITERIA:

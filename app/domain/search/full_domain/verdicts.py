@@ -25,7 +25,7 @@ from app.domain.arrays import Bools, Levels, Longs
 from app.domain.classes.grouping import lacking_records
 from app.domain.classes.quasi_part import group_of_row, quasi_part
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.models.criterion import of_units, version_of
+from app.domain.models.criterion import Criterion, of_units, version_of
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.models.overlapping import OverlappingClasses
 from app.domain.models.suppression import (
@@ -136,6 +136,11 @@ class Judge:
         )
 
     @property
+    def only_grows(self) -> bool:
+        """Whether a rule that discloses more suppresses whomever one that discloses less does."""
+        return not self._others and not self.overlaps
+
+    @property
     def bounds_are_dear(self) -> bool:
         """Whether what a rule says of those that disclose more takes long to compute."""
         return not self.overlaps and any(own.merging == "passes_stay" for own in self._others)
@@ -173,10 +178,14 @@ class Judge:
         whole = None if self._nobody_left else self._whole
         return refusals_of(self._problem, whole, self.allowed, self.left_out, overlaps=self.overlaps)
 
+    def attained_by_all(self, criterion: Criterion) -> float | None:
+        """What the records that are not left out attain of a criterion as one class."""
+        return None if self._nobody_left else criterion.attained(self._whole)
+
     @cached_property
     def _whole(self) -> JudgedClasses:
         """The records that are not left out as the classes of the most general rule."""
-        return self._judged(self.table.heights)
+        return self._judged(tuple(own.level_of_top for own in self.table.hierarchies))
 
     @property
     def _nobody_left(self) -> bool:

@@ -44,7 +44,7 @@ from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import Height, recoding_loss_of
 from app.domain.search.local_recoding.course import Course
 from app.domain.search.local_recoding.estimates import bytes_of_recoding, seconds_of_recoding, steps_of_moves
-from app.domain.search.local_recoding.moves import improve, specialise
+from app.domain.search.local_recoding.moves import LEAST_IMPROVEMENT, improve, specialise
 from app.domain.search.local_recoding.one_rule import (
     Round,
     best_levels,
@@ -62,6 +62,8 @@ FEW_RULES: Final = 50_000
 """Lattices of so many rules are searched for the best one before records get levels of their own."""
 MOST_BEFORE: Final = 100
 """Rules of a larger lattice that are visited before: enough for a good one."""
+QUICK_IMPROVEMENT: Final = 1e-2
+"""A sweep of a quick search that lowers the loss by a smaller share is its last one."""
 _HEIGHT: Final = 100
 """The part of the answers to a search for the least height; what is asked of rules has smaller numbers."""
 FOR_THE_TABLE: Final = (
@@ -87,7 +89,8 @@ class _Found(BlockFound):
 class RecodingPlan:
     """A search for the recoding of single records that loses least; ``units`` are steps, roughly.
 
-    ``dictionary`` is the population where criteria need one. Raises NotSupported for hierarchies that are no
+    ``dictionary`` is the population where criteria need one. One that ``is_quick`` does without the last
+    sweeps, which help little, and without the dearest bound. Raises NotSupported for hierarchies that are no
     trees, and what the search for a rule of the whole table refuses.
     """
 
@@ -100,6 +103,8 @@ class RecodingPlan:
         problem: AnonymityProblem,
         budget: Budget = UNLIMITED,
         dictionary: Dictionary | None = None,
+        *,
+        is_quick: bool = False,
     ) -> None:
         for j in table.quasi_identifiers:
             table.hierarchies[j].require_tree("A level for single records", FOR_THE_TABLE)
@@ -110,6 +115,7 @@ class RecodingPlan:
         self._problem = problem
         self._budget = budget
         self._dictionary = dictionary
+        self._is_quick = is_quick
         self._loss = cell_loss_of(table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
         self.answers = self._for_table.answers
@@ -143,7 +149,7 @@ class RecodingPlan:
             self._problem.loss,
             lambda: course.of(lambda: self._least_height(criteria, start, course)),
         )
-        search = _Search(self._problem, cells, criteria, bound, start, course)
+        search = _Search(self._problem, cells, criteria, bound, start, course, is_quick=self._is_quick)
         return search.run(packed, self._budget).encoded()
 
     def combine(self, blocks: Mapping[int, bytes]) -> AnonymityOutcome:
@@ -215,8 +221,11 @@ class _Search:
         bound: Bound,
         start: AnonymityOutcome,
         course: Course,
+        *,
+        is_quick: bool,
     ) -> None:
         self._problem = problem
+        self._is_quick = is_quick
         self._cells = cells
         self._criteria = criteria
         self._bound = bound
@@ -237,10 +246,12 @@ class _Search:
             self._course.hold(*(() if best is None else (best,)))
         self._raise_bound("some", best)
         if for_records:
-            self._raise_bound("much", best)
+            if not self._is_quick:
+                self._raise_bound("much", best)
             # Single records may be given other levels, and that may lower the loss.
             if best is not None and not (self._criteria.shares_levels or isinstance(self._losses, Height)):
-                improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._course)
+                least = QUICK_IMPROVEMENT if self._is_quick else LEAST_IMPROVEMENT
+                improve(best, lambda loss: budget.suffices(loss, self._bound.least), self._course, least)
         loss = math.inf if best is None else self._losses.of(best)
         least = min(self._bound.least, loss)
         course = self._course

@@ -1,0 +1,188 @@
+"""Comparisons of rules against every rule of small tables, tried one by one."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from app.domain.classes.released import Release
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.rules.rule import TableRule
+from app.domain.search.alternatives.plan import AlternativesPlan
+from app.domain.search.alternatives.questions import IMPORTANCE
+from app.domain.search.alternatives.shown import shown_release, suggested
+from app.domain.search.objectives import Alternatives
+from app.domain.tables.table import Table
+
+SIX = Hierarchy.from_rows([[str(v), f"pair {v // 2}", f"half {v // 4}", "*"] for v in range(6)])
+FOUR = Hierarchy.from_rows([[str(v), f"pair {v // 2}", "*"] for v in range(4)])
+FLAT = Hierarchy.from_rows([[str(v), "*"] for v in range(2)])
+DAG = Hierarchy.from_parents(
+    {"low": [None], "high": [None], "0": ["low"], "1": ["low", "high"], "2": ["high"]}
+)
+
+
+def table_of(seed, trees=(SIX, FOUR, FLAT), n=60, persons=None):
+    random = np.random.default_rng(seed)
+    columns = [
+        tree.leaves[np.minimum(random.geometric(0.4, n) - 1, tree.n_leaves - 1)] for tree in (*trees, FOUR)
+    ]
+    names = tuple(f"q{number}" for number in range(len(trees)))
+    people = None if persons is None else random.permutation(np.arange(n) % persons).astype(np.int32)
+    return Table(
+        (*names, "s"), (*trees, FOUR), np.stack(columns, axis=1), sensitive=frozenset("s"), persons=people
+    )
+
+
+def found(table, asked):
+    plan = AlternativesPlan(table, asked)
+    return plan.combine({number: plan.run_block(number, lambda _: None) for number in range(plan.n_blocks)})
+
+
+def every_rule(table, k, values=1):
+    """Levels → (suppressed records, losses of the columns) of every rule, counted by hand."""
+    trees, columns, secret = table.hierarchies[:-1], table.codes[:, :-1], table.codes[:, -1]
+    people = np.arange(len(columns)) if table.persons is None else table.persons
+    for levels in itertools.product(*(range(tree.height + 1) for tree in trees)):
+        shown = np.stack(
+            [
+                tree.ancestors_at(level)[columns[:, j]]
+                for j, (tree, level) in enumerate(zip(trees, levels, strict=True))
+            ],
+            axis=1,
+        )
+        rows = [tuple(row) for row in shown.tolist()]
+        members = {row: (set(), set()) for row in rows}
+        for row, person, value in zip(rows, people.tolist(), secret.tolist(), strict=True):
+            members[row][0].add(person)
+            members[row][1].add(value)
+        bad = {row for row, (own, told) in members.items() if len(own) < k or len(told) < values}
+        gone = np.array([row in bad for row in rows])
+        losses = []
+        for j, tree in enumerate(trees):
+            shares = np.where(gone, tree.n_leaves, tree.leaf_count[shown[:, j]]) / tree.n_leaves
+            least = 1 / tree.n_leaves
+            losses.append((shares.mean() - least) / (1 - least))
+        yield levels, int(gone.sum()), losses
+
+
+def geometric(losses, weights=None):
+    weights = weights or [1] * len(losses)
+    return math.expm1(sum(w * math.log1p(own) for w, own in zip(weights, losses, strict=True)) / sum(weights))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(("values", "persons"), [(1, None), (2, None), (1, 25)])
+def test_every_rule_of_one_level_per_column_is_the_best_of_its_kind(seed, values, persons):
+    table, k, limit = table_of(seed, persons=persons), 4, (0.02, 0.1, 0.3)[seed % 3]
+    privacy = (KAnonymity(k), *(() if values == 1 else (DistinctLDiversity(values),)))
+    outcome = found(table, Alternatives(privacy, limit, ("q1",)))
+    rules = list(every_rule(table, k, values))
+    allowed = math.floor(limit * table.n_records + 1e-9)
+    feasible = [(levels, gone, losses) for levels, gone, losses in rules if gone <= allowed]
+    best = outcome.found["one_level_per_column"]
+    assert best.loss == pytest.approx(min(geometric(losses) for *_, losses in feasible))
+    weighed = outcome.found["important_columns"]
+    least = min(geometric(losses, [1, IMPORTANCE, 1]) for *_, losses in feasible)
+    assert weighed.loss == pytest.approx(least)
+    tops = [tree.height for tree in table.hierarchies[:-1]]
+    shows_all = [own for own in rules if all(a < b for a, b in zip(own[0], tops, strict=True))]
+    within = [geometric(losses) for _, gone, losses in shows_all if gone <= allowed]
+    shown = outcome.found["every_column_shown"]
+    if within:
+        assert shown.loss == pytest.approx(min(within))
+        assert outcome.short is None
+    else:
+        assert (shown.status, shown.rule) == ("infeasible", None)
+        assert outcome.short.is_least == (values == 1)
+        least = min(gone for _, gone, _ in shows_all) - allowed
+        assert outcome.short.records == least if values == 1 else outcome.short.records >= least
+    for point in outcome.curves["suppression"]:
+        most = math.floor(point.at * table.n_records + 1e-9)
+        losses = [geometric(losses) for _, gone, losses in rules if gone <= most]
+        assert point.is_proven
+        assert point.loss == pytest.approx(min(losses))
+    for point in outcome.curves["k"]:
+        losses = [geometric(own) for _, gone, own in every_rule(table, point.at, values) if gone <= allowed]
+        assert point.loss == pytest.approx(min(losses))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_levels_per_record_lose_no_more_and_suppress_nobody_where_that_is_asked(seed):
+    table = table_of(seed)
+    outcome = found(table, Alternatives((KAnonymity(4),), 0.1))
+    by_record, nobody = outcome.found["levels_per_record"], outcome.found["fewer_suppressed"]
+    assert by_record.loss <= outcome.found["one_level_per_column"].loss + 1e-12
+    assert by_record.bounds.lower <= by_record.loss
+    assert nobody.suppressed_records == 0
+
+
+def test_what_a_release_shows_is_counted_by_hand():
+    table = table_of(5, persons=20)
+    rule, gone = suppress_failing(table, TableRule((1, 2, 0, 0)), ClassSuppression((KAnonymity(4),)))
+    assert 0 < gone.sum() < 60
+    shown = shown_release(Release(table, rule))
+    assert shown.suppressed_records == gone.sum()
+    assert (shown.persons, shown.persons_suppressed) == (20, 20 - len(set(table.persons[~gone].tolist())))
+    pairs = Counter(SIX.labels[node] for node in SIX.ancestors_at(1)[table.codes[~gone, 0]].tolist())
+    first, hidden, flat = shown.columns
+    assert [(own.level, own.records) for own in first.levels] == [(1, 60 - gone.sum())]
+    assert pairs[first.levels[0].example] == max(pairs.values())
+    assert (hidden.shown_share, hidden.levels[0].level, hidden.levels[0].example) == (0.0, 2, None)
+    assert (flat.shown_share, flat.levels[0].level) == (1.0, 0)
+    assert shown.loss == pytest.approx(geometric([own.loss for own in shown.columns]))
+    assert shown.smallest_class >= 4
+    assert shown.least_shown == 0.0
+
+
+def test_the_suggestion_shows_every_column_if_any_does():
+    table = table_of(1)
+    releases = [
+        shown_release(Release(table, TableRule(levels)))
+        for levels in ((0, 0, 1, 0), (2, 1, 0, 0), (1, 1, 0, 0))
+    ]
+    assert suggested(releases) == 2
+    assert suggested(releases[:1]) == 0
+    assert suggested([]) is None
+
+
+def test_hierarchies_that_are_no_trees_are_shown_as_they_are_or_not_at_all():
+    table = table_of(2, trees=(DAG, FOUR))
+    outcome = found(table, Alternatives((KAnonymity(3),), 0.5))
+    assert "needs a tree" in outcome.not_made["levels_per_record"]
+    assert outcome.found["fewer_suppressed"].suppressed_records == 0
+    shown = outcome.found["every_column_shown"].rule
+    assert shown is None or shown.levels[0] == 0
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.1])
+def test_a_table_of_one_quasi_identifier_and_one_of_sixty_are_compared(limit):
+    one = found(table_of(3, trees=(SIX,)), Alternatives((KAnonymity(3),), limit))
+    assert one.found["one_level_per_column"].rule is not None
+    many = found(table_of(3, trees=(FLAT,) * 60, n=40), Alternatives((KAnonymity(3),), limit))
+    assert many.found["one_level_per_column"].rule is not None
+    assert many.complete
+
+
+def test_a_table_of_sensitive_columns_alone_is_refused():
+    table = Table(("s",), (FOUR,), FOUR.leaves[:, None], sensitive=frozenset("s"))
+    with pytest.raises(InvalidInput) as refused:
+        AlternativesPlan(table, Alternatives((KAnonymity(2),)))
+    assert refused.value.faults[0].code == "no-quasi-identifiers"
+
+
+def test_a_comparison_that_is_halted_tells_what_it_has():
+    table = table_of(4)
+    plan = AlternativesPlan(table, Alternatives((KAnonymity(4),), 0.1))
+    outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
+    assert not outcome.complete
+    assert outcome.found["one_level_per_column"].rule is not None
+    assert set(outcome.not_made) == {"levels_per_record", "every_column_shown", "fewer_suppressed"}
