@@ -33,9 +33,7 @@ def draw_curves(
     frame = framed(x, y, (_TOP, _HEIGHT - _BOTTOM), f"{x_label}{note}", f"{y_label}{note}")
     is_alone = len(curves) == 1
     drawn = [
-        part
-        for number, one in enumerate(curves)
-        for part in _drawn(one, number, x, y, is_alone=is_alone)
+        part for number, one in enumerate(curves) for part in _drawn(one, number, x, y, is_alone=is_alone)
     ]
     return picture(caption, _WIDTH, _HEIGHT, [*frame, *drawn])
 

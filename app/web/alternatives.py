@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from markupsafe import Markup
 
@@ -11,7 +11,7 @@ from app.charts.curves import Curve, draw_curves
 from app.charts.drawing import Caption
 from app.web.goal_terms import ALTERNATIVES, MOST_WEIGHT
 from app.web.release_words import attained
-from app.web.visits import NoSuchPage
+from app.web.visits import NoSuchPage, Visit, found
 from app.web.words import number, share
 from privacy_risk import Json
 
@@ -49,6 +49,19 @@ def chosen(search: Json, id_: str | None) -> tuple[str, Json]:
         raise NoSuchPage
     limit = result["suppression_allowed"]
     return f"{search['name']}-{own['id'].replace('_', '-')}", {**own, "suppression_allowed": limit}
+
+
+async def result_of(visit: Visit, rule: str) -> Json | None:
+    """What was found of a rule, by the name of the rule; None if no search has found it."""
+    search = await found(visit.client.optimisations.get(rule))
+    if search is not None:
+        return cast("Json | None", search.document["result"])
+    for way in TITLES:
+        name = rule.removesuffix(f"-{way.replace('_', '-')}")
+        several = None if name == rule else await found(visit.client.optimisations.get(name))
+        if several is not None and is_compared(several.document) and several.document["result"] is not None:
+            return chosen(several.document, way)[1]
+    return None
 
 
 def columns_mixed(dataset: Json, alternative: Json) -> list[dict[str, Any]]:
@@ -109,9 +122,7 @@ def compared(search: Json, fields: dict[str, str] | None) -> dict[str, Any]:
             "is_suggested": own["id"] == result["suggested"],
             "columns": list(columns_shown(own)),
             "attained": [
-                said
-                for one in own["privacy"]
-                for said in attained(one["criterion"], number(one["attained"]))
+                said for one in own["privacy"] for said in attained(one["criterion"], number(one["attained"]))
             ],
             **{key: own[key] for key in _FIGURES},
         }

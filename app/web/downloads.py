@@ -9,10 +9,10 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
+from app.web.alternatives import result_of
 from app.web.best_release import facts_of
 from app.web.drawn_releases import report_facts
-from app.web.visits import TEMPLATES, Visit, found
-from privacy_risk import Json
+from app.web.visits import TEMPLATES, Visit
 from privacy_risk.release_policy import policy_text
 
 
@@ -60,8 +60,7 @@ async def report(visit: Visit) -> Response:
         text = TEMPLATES.get_template("drawn_report.html").render({**told, **report_facts(release.document)})
         return _file(text, "text/html", f"{release.name}-report.html")
     rule = release.document["rule"]["name"]
-    search = await found(visit.client.optimisations.get(rule))
-    result: Json | None = None if search is None else search.document["result"]
+    result = await result_of(visit, rule)
     facts = await facts_of(visit, release.document["dataset"], rule, result)
     shown: dict[str, Any] = {**facts, "release": release.document, "result": result}
     text = TEMPLATES.get_template("release_report.html").render(shown)

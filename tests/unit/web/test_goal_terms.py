@@ -55,9 +55,10 @@ def test_closeness_is_not_recommended_of_attributes_with_too_many_values():
 
 def test_only_what_the_choice_asks_for_is_asked():
     assert question(template="k", **{"l/cost": "x", "t/cost": "7"})["objective"] == {
-        "kind": "min_loss",
+        "kind": "alternatives",
         "privacy": [{"kind": "k_anonymity", "k": 5}],
         "suppression_limit": 0.02,
+        "important": [],
     }
     assert question(template="register") == {
         "dataset": "patients",
@@ -65,6 +66,13 @@ def test_only_what_the_choice_asks_for_is_asked():
         "sensitivity": "harm",
         "objective": {"kind": "min_risk", "utility_floor": 6.0},
     }
+
+
+def test_columns_of_full_importance_are_asked_about_side_by_side_and_others_weigh_in_one_search():
+    assert question(**{"weight/city": "10"})["objective"]["important"] == ["city"]
+    weighed = question(**{"weight/city": "10", "weight/age": "2"})["objective"]
+    assert (weighed["kind"], weighed["loss"]["weights"]) == ("min_loss", {"city": 10.0, "age": 2.0})
+    assert question(loss="arithmetic")["objective"]["loss"] == {"kind": "arithmetic"}
 
 
 def test_what_the_attacker_knows_besides_is_asked_of_several_sensitive_attributes_only():
@@ -77,6 +85,7 @@ def test_what_the_attacker_knows_besides_is_asked_of_several_sensitive_attribute
     ("template", "changed"),
     [
         ("k", {}),
+        ("k", {"weight/city": "10"}),
         ("l", {"l/cost": ""}),
         ("l", {"others": "in_classes", "loss": "precision", "weight/city": "2.5"}),
         ("t", {"suppressed": "7", "l/diagnosis": "", "l/cost": ""}),
