@@ -23,7 +23,7 @@ class Profile:
 
     ``figures`` are those of the measure ``privacy_profile`` of docs/measures.md, each with ``measure``,
     ``attribute``, ``name``, ``value`` and which direction is ``safer``. The first of the ``notes`` says what
-    a row is, or that one person seems to have several. ``singling_out`` is what that measure says.
+    a row is, or that one person seems to have several. ``singled_out`` says what singles people out.
     """
 
     records: int
@@ -31,7 +31,7 @@ class Profile:
     figures: Sequence[Json]
     roles: Roles
     notes: tuple[str, ...]
-    singling_out: Json
+    singled_out: Json
 
     def __getitem__(self, name: str) -> float:
         """The first figure of this name, such as ``k``; NaN where nothing was judged, infinity as such."""
@@ -41,7 +41,7 @@ class Profile:
         raise KeyError(name)
 
     def __str__(self) -> str:
-        told = (*self.notes, self._heading, *singled_out_told(self.singling_out))
+        told = (*self.notes, self._heading, *singled_out_told(self.singled_out))
         return "\n".join((*told, "", str(self.roles), "", text_table(list(self._rows()))))
 
     __repr__ = __str__
@@ -49,7 +49,7 @@ class Profile:
     def _repr_html_(self) -> str:
         return (
             f"{html_list(self.notes)}<p><b>{self._heading}</b></p>"
-            f"{html_list(singled_out_told(self.singling_out))}{self.roles._repr_html_()}{html_table(list(self._rows()))}"
+            f"{html_list(singled_out_told(self.singled_out))}{self.roles._repr_html_()}{html_table(list(self._rows()))}"
         )
 
     @property
@@ -101,12 +101,12 @@ def profile(
 def profiled(client: Client, table: Table, said: Said) -> Profile:
     """The profile of a table, by this client."""
     loaded = load(client, table, said, is_generalised=False)
-    body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile", "singling_out": True}}
+    body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile", "singled_out": True}}
     result = measured(client, body)
     judged = result["judged"]
     not_shown = (f"Not shown of {own['measure']}: {own['reason']}" for own in result["left_out"])
     notes = (*loaded.notes, *not_shown)
-    singled = result["singling_out"]
+    singled = result["singled_out"]
     return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, notes, singled)
 
 

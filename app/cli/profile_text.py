@@ -34,7 +34,7 @@ class Profiled:
 def profile_text(name: str, profiled: Profiled) -> str:
     """Columns, records, one line per figure, and the time of the call that measured them."""
     judged, figures = profiled.result["judged"], profiled.result["figures"]
-    told = singled_out_told(profiled.result["singling_out"])
+    told = singled_out_told(profiled.result["singled_out"])
     basis = " (proposed by the service)" if profiled.proposed else ""
     lines = [
         *profiled.notes,

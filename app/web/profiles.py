@@ -99,12 +99,12 @@ def quasi_identifiers(dataset: Json) -> list[str]:
 
 def _question(dataset: Json) -> Json:
     """What is measured: the profile, and what singles people out."""
-    return {"dataset": dataset["name"], "measure": {**WHOLE_PROFILE, "singling_out": True}}
+    return {"dataset": dataset["name"], "measure": {**WHOLE_PROFILE, "singled_out": True}}
 
 
 def _in_words(dataset: Json, models: Json) -> Json:
     """What the template shows of a whole profile."""
-    singled = models["singling_out"]
+    singled = models["singled_out"]
     by_name = {(own["name"], own["attribute"]): own["value"] for own in models["figures"]}
     # By sensitive attribute, those of the classes alone under no name.
     shown: dict[str, list[Json]] = {"": []}

@@ -188,7 +188,7 @@ async def test_a_person_with_many_rows_is_singled_out_once(client: httpx.AsyncCl
     assert (await client.post("/v1/datasets", json=body("singled-out", PID))).status_code == 201
     for dataset, asked, place in (
         ("singled-out", {"kind": "singling_out"}, None),
-        ("singled-out", {"kind": "privacy_profile", "singling_out": True}, "singling_out"),
+        ("singled-out", {"kind": "privacy_profile", "singled_out": True}, "singled_out"),
     ):
         answer = await client.post("/v1/measurements", json={"dataset": dataset, "measure": asked})
         assert answer.status_code == 201, answer.text

@@ -168,7 +168,7 @@ async def test_what_is_not_said_is_proposed_and_told(call):
 async def test_what_singles_people_out_is_said_in_words(call):
     frame = PEOPLE.drop_duplicates(list(QUASI_IDENTIFIERS))
     found = await call(pr.profile, frame, quasi_identifiers=QUASI_IDENTIFIERS)
-    assert found.singling_out["singled_out"] == len(frame)
+    assert found.singled_out["singled_out"] == len(frame)
     told = f"All columns together single out {len(frame)} of {len(frame)} people"
     assert told in str(found)
     assert f"<li>{told}" in found._repr_html_()

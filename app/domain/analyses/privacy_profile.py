@@ -78,7 +78,7 @@ class PrivacyProfileParameters(GroupingOfDiversity):
         ADDED_LATER,
         doc("Whether it is told, too, what each column that classes are made of tells apart."),
     ] = False
-    singling_out: Annotated[
+    singled_out: Annotated[
         bool, ADDED_LATER, doc("Whether it is told, too, which sets of these columns single people out.")
     ] = False
 
@@ -124,7 +124,7 @@ class PrivacyProfile:
             "asked for."
         ),
     ] = None
-    singling_out: Annotated[
+    singled_out: Annotated[
         SinglingOut | None,
         doc("If asked for, what singles people out by these columns; null if it was not asked for."),
     ] = None
@@ -276,7 +276,7 @@ def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick
         if isinstance(own, tuple):
             found.setdefault(attribute, []).append(own)
         else:
-            told["contributions" if isinstance(own, Distinction) else "singling_out"] = own
+            told["contributions" if isinstance(own, Distinction) else "singled_out"] = own
         tick(done)
     sensitive = _sensitive(context, parameters)
     parts = [part for attribute in (None, *sensitive) for part in found[attribute]]
@@ -328,7 +328,7 @@ def _of_columns(context: MeasureContext, parameters: PrivacyProfileParameters) -
         columns = positions_of(context.table, parameters.quasi_identifiers)[:MOST_CONTRIBUTING]
         names = tuple(context.table.attributes[j] for j in columns)
         yield DistinctionParameters(columns=names, largest_set=1, shown=len(names), leave_one_out=True)
-    if parameters.singling_out:
+    if parameters.singled_out:
         yield SinglingOutParameters(**_grouping(parameters))
 
 

@@ -33,7 +33,7 @@ RESULT = {
         "classes": 3,
         "missing": "excluded",
     },
-    "singling_out": {
+    "singled_out": {
         "judged": {"quasi_identifiers": ["zip", "sex"]}, "persons": 11, "singled_out": 3, "largest_set": 2,
         "sets_found": 2, "orders": None,
         "smallest_sets": [{"columns": ["zip"], "persons": 2, "persons_in_all": 2},
@@ -150,7 +150,7 @@ def test_everything_is_measured_by_one_call(profiled, stub):
     profiled("--sensitive", "disease", "--level", "zip=2", "--missing", "excluded")
     assert [call for call in stub.calls if "measurements" in call] == ["POST measurements"]
     (body,) = stub.sent["measurements"]
-    assert body["measure"] == {"kind": "privacy_profile", "singling_out": True, "missing": "excluded"}
+    assert body["measure"] == {"kind": "privacy_profile", "singled_out": True, "missing": "excluded"}
     assert body["rule"] == {"kind": "table_level", "levels": {"zip": 2}}
 
 

@@ -74,7 +74,7 @@ def test_figures_are_those_of_the_release_with_their_classes():
 
 def test_threads_change_nothing():
     table = table_with("disease", "job")
-    asked = PrivacyProfileParameters(contributions=True, singling_out=True)
+    asked = PrivacyProfileParameters(contributions=True, singled_out=True)
     one, several = (
         PRIVACY_PROFILE.compute(
             dataclasses.replace(context_of(table), threads=threads), asked, lambda _: None
@@ -83,7 +83,7 @@ def test_threads_change_nothing():
     )
     assert several == one
     assert several.contributions is not None
-    assert several.singling_out is not None
+    assert several.singled_out is not None
 
 
 def test_the_threshold_is_that_of_the_attackers():
@@ -192,10 +192,10 @@ def test_what_columns_contribute_is_what_the_measure_of_it_says():
 @pytest.mark.parametrize("missing", ["own_category", "matches_everything", "excluded"])
 def test_what_singles_people_out_is_what_the_measure_of_it_says(missing):
     table = table_with("disease")
-    found = measured(table, singling_out=True, missing=missing)
+    found = measured(table, singled_out=True, missing=missing)
     alone = SINGLING_OUT.compute(context_of(table), SinglingOutParameters(missing=missing), lambda _: None)
-    assert found.singling_out == alone
-    assert found.singling_out.singled_out == 3
+    assert found.singled_out == alone
+    assert found.singled_out.singled_out == 3
     without = measured(table, missing=missing)
-    assert without.singling_out is None
-    assert without == dataclasses.replace(found, singling_out=None)
+    assert without.singled_out is None
+    assert without == dataclasses.replace(found, singled_out=None)
