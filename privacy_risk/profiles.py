@@ -11,6 +11,7 @@ from privacy_risk.columns import Roles, Said
 from privacy_risk.embedded import client_of
 from privacy_risk.loading import content_name, load, one_row
 from privacy_risk.problems import ProblemError
+from privacy_risk.singled_out import singled_out_told
 from privacy_risk.tables import Table, table_of
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
 from privacy_risk.values import Json
@@ -22,7 +23,7 @@ class Profile:
 
     ``figures`` are those of the measure ``privacy_profile`` of docs/measures.md, each with ``measure``,
     ``attribute``, ``name``, ``value`` and which direction is ``safer``. The first of the ``notes`` says what
-    a row is, or that one person seems to have several.
+    a row is, or that one person seems to have several. ``singled_out`` says what singles people out.
     """
 
     records: int
@@ -30,6 +31,7 @@ class Profile:
     figures: Sequence[Json]
     roles: Roles
     notes: tuple[str, ...]
+    singled_out: Json
 
     def __getitem__(self, name: str) -> float:
         """The first figure of this name, such as ``k``; NaN where nothing was judged, infinity as such."""
@@ -39,15 +41,15 @@ class Profile:
         raise KeyError(name)
 
     def __str__(self) -> str:
-        return "\n".join((*self.notes, self._heading, "", str(self.roles), "",
-                          text_table(list(self._rows()))))  # fmt: skip
+        told = (*self.notes, self._heading, *singled_out_told(self.singled_out))
+        return "\n".join((*told, "", str(self.roles), "", text_table(list(self._rows()))))
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return (
             f"{html_list(self.notes)}<p><b>{self._heading}</b></p>"
-            f"{self.roles._repr_html_()}{html_table(list(self._rows()))}"
+            f"{html_list(singled_out_told(self.singled_out))}{self.roles._repr_html_()}{html_table(list(self._rows()))}"
         )
 
     @property
@@ -99,12 +101,13 @@ def profile(
 def profiled(client: Client, table: Table, said: Said) -> Profile:
     """The profile of a table, by this client."""
     loaded = load(client, table, said, is_generalised=False)
-    body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile"}}
+    body = {"dataset": loaded.dataset, "measure": {"kind": "privacy_profile", "singled_out": True}}
     result = measured(client, body)
     judged = result["judged"]
     not_shown = (f"Not shown of {own['measure']}: {own['reason']}" for own in result["left_out"])
     notes = (*loaded.notes, *not_shown)
-    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, notes)
+    singled = result["singled_out"]
+    return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, notes, singled)
 
 
 def measured(client: Client, body: Json) -> Json:

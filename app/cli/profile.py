@@ -217,7 +217,7 @@ class Profiling:
     ) -> Profiled:
         question = self.question
         body: Json = {"name": f"{dataset.name}-profile", "dataset": dataset.name}
-        body |= {"measure": {"kind": "privacy_profile", **question.measure}}
+        body |= {"measure": {"kind": "privacy_profile", "singled_out": True, **question.measure}}
         if question.levels:
             body["rule"] = {"kind": "table_level", "levels": dict(question.levels)}
         with self._step("profile"):

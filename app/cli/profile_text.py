@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.cli.plain_lines import number_text, text_table
+from privacy_risk.singled_out import singled_out_told
 
 _ROWS_SHOWN: Final = 3
 
@@ -33,6 +34,7 @@ class Profiled:
 def profile_text(name: str, profiled: Profiled) -> str:
     """Columns, records, one line per figure, and the time of the call that measured them."""
     judged, figures = profiled.result["judged"], profiled.result["figures"]
+    told = singled_out_told(profiled.result["singled_out"])
     basis = " (proposed by the service)" if profiled.proposed else ""
     lines = [
         *profiled.notes,
@@ -45,6 +47,7 @@ def profile_text(name: str, profiled: Profiled) -> str:
         f"missing values: {judged['missing'].replace('_', ' ')}",
         f"  left out           {judged['records_missing']:,} records with missing values, "
         f"{judged['records_suppressed']:,} that are suppressed",
+        *(f"  {'' if place else 'singled out':<17}  {own}" for place, own in enumerate(told)),
         "",
         text_table(
             [("measure", "attribute", "number", "value", "safer", "worst class"), *map(_line, figures)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
@@ -13,6 +13,7 @@ from app.web.visits import Page, Visit
 from app.web.words import ROWS_SAID, address, is_ref, model_name, number, share
 from privacy_risk import Json, ProblemError
 from privacy_risk.persons import rows_told
+from privacy_risk.singled_out import listed, singled_out_told
 
 WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
 
@@ -97,15 +98,14 @@ def quasi_identifiers(dataset: Json) -> list[str]:
 
 
 def _question(dataset: Json) -> Json:
-    """What is measured: the profile, and what each column adds to it."""
-    return {"dataset": dataset["name"], "measure": {**WHOLE_PROFILE, "contributions": True}}
+    """What is measured: the profile, and what singles people out."""
+    return {"dataset": dataset["name"], "measure": {**WHOLE_PROFILE, "singled_out": True}}
 
 
 def _in_words(dataset: Json, models: Json) -> Json:
     """What the template shows of a whole profile."""
-    apart = models["contributions"]
+    singled = models["singled_out"]
     by_name = {(own["name"], own["attribute"]): own["value"] for own in models["figures"]}
-    parts = contributions(apart)
     # By sensitive attribute, those of the classes alone under no name.
     shown: dict[str, list[Json]] = {"": []}
     for own in models["figures"]:
@@ -120,12 +120,11 @@ def _in_words(dataset: Json, models: Json) -> Json:
         "judged": models["judged"],
         "figures": shown,
         "unmeasured": models["left_out"],
-        "unique": apart["all_columns"]["unique_records"],
-        "headline": headline(apart),
+        "unique": singled["singled_out"],
+        "headline": headline(singled),
         "consequences": list(consequences(by_name)),
-        "contributions": parts,
-        "greatest": greatest(parts),
-        "most_added": max((own["added"] for own in parts), default=0),
+        "singled": singled,
+        "singled_told": tuple(singled_out_told(singled)),
     }
 
 
@@ -140,22 +139,17 @@ def is_share(name: str) -> bool:
 
 
 def headline(found: Json) -> str:
-    """How many records are unique, by what."""
-    unique, records = found["all_columns"]["unique_records"], found["records"]
-    by = listed(found["columns"])
+    """How many records, or persons, are unique, by what."""
+    unique, records, judged = found["singled_out"], found["persons"], found["judged"]
+    by, what = listed(judged["quasi_identifiers"]), "record" if judged["persons"] is None else "person"
     if unique == 0:
-        return f"None of the {number(records)} records is unique by {by}."
+        return f"None of the {number(records)} {what}s is unique by {by}."
     if records == 1:
-        return f"The only record is unique by {by}."
+        return f"The only {what} is unique by {by}."
     if unique == records:
-        return f"All {number(records)} records are unique by {by}."
+        return f"All {number(records)} {what}s are unique by {by}."
     are = "is" if unique == 1 else "are"
-    return f"{number(unique)} of {number(records)} records {are} unique by {by}."
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{number(unique)} of {number(records)} {what}s {are} unique by {by}."
 
 
 def consequences(figures: Mapping[tuple[str, str | None], Any]) -> Iterator[str]:
@@ -174,33 +168,3 @@ def consequences(figures: Mapping[tuple[str, str | None], Any]) -> Iterator[str]
                 f"For {share(value, 1)} of the records they also learn {attribute} with certainty: all that "
                 "look alike have the same."
             )
-
-
-def contributions(found: Json) -> list[Json]:
-    """What each column tells apart by itself, and what of all is lost without it; the greatest loss first."""
-    alone = {own["columns"][0]: own for own in found["by_size"][0]["shown"]}
-    unique = found["all_columns"]["unique_records"]
-    rows = [
-        {
-            "name": name,
-            "values": alone[name]["combinations"],
-            "alone": alone[name]["unique_records"],
-            "without": without["unique_records"],
-            "added": unique - without["unique_records"],
-            "share": share(unique - without["unique_records"], found["records"]),
-        }
-        for name, without in zip(found["columns"], found["all_but_one"], strict=True)
-    ]
-    return sorted(rows, key=lambda own: -own["added"])
-
-
-def greatest(parts: Sequence[Json]) -> str:
-    """Which column matters most, in a sentence; nothing where none does."""
-    if not parts or not parts[0]["added"]:
-        return ""
-    first = parts[0]
-    are = "record" if first["without"] == 1 else "records"
-    return (
-        f"{first['name']} contributes most: without it {number(first['without'])} {are} would be unique, "
-        f"{number(first['added'])} fewer."
-    )

@@ -181,3 +181,22 @@ async def test_the_column_that_seems_to_name_persons_is_proposed_so_and_can_be_d
     )
     assert made.status_code == 201, made.text
     assert (made.json()["person"], made.json()["persons"]) == ("pid", 40)
+
+
+async def test_a_person_with_many_rows_is_singled_out_once(client: httpx.AsyncClient):
+    await upload(client, "singled-out")
+    assert (await client.post("/v1/datasets", json=body("singled-out", PID))).status_code == 201
+    for dataset, asked, place in (
+        ("singled-out", {"kind": "singling_out"}, None),
+        ("singled-out", {"kind": "privacy_profile", "singled_out": True}, "singled_out"),
+    ):
+        answer = await client.post("/v1/measurements", json={"dataset": dataset, "measure": asked})
+        assert answer.status_code == 201, answer.text
+        found = answer.json()["result"] if place is None else answer.json()["result"][place]
+        assert (found["persons"], found["singled_out"], found["judged"]["persons"]) == (6, 1, 6)
+        assert found["smallest_sets"] == [{"columns": ["region"], "persons": 1, "persons_in_all": 1}]
+        assert [(own["column"], own["part"]) for own in found["columns"]] == [("region", 1.0), ("sex", 0.0)]
+    everything = {"kind": "singling_out", "missing": "matches_everything"}
+    refused = await client.post("/v1/measurements", json={"dataset": "singled-out", "measure": everything})
+    assert refused.status_code == 422
+    assert "several records" in refused.text

@@ -162,6 +162,17 @@ async def test_what_is_not_said_is_proposed_and_told(call):
     assert "proposed" not in str(found.notes)
     assert all(text in found._repr_html_() for text in ("<table>", "patient", "distinct_l"))
     assert "  patient    identifier" in str(found)
+    assert f"None of {N} people is singled out by " in str(found)
+
+
+async def test_what_singles_people_out_is_said_in_words(call):
+    frame = PEOPLE.drop_duplicates(list(QUASI_IDENTIFIERS))
+    found = await call(pr.profile, frame, quasi_identifiers=QUASI_IDENTIFIERS)
+    assert found.singled_out["singled_out"] == len(frame)
+    told = f"All columns together single out {len(frame)} of {len(frame)} people"
+    assert told in str(found)
+    assert f"<li>{told}" in found._repr_html_()
+    assert "<li>Share of all that is singled out: " in found._repr_html_()
 
 
 async def test_hierarchies_that_nobody_gives_fit_the_types(call):

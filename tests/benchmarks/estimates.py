@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from app.domain.analyses.singling_out import SINGLING_OUT
 from app.domain.counting.counter import Counter
 from app.domain.models.entry import Measure, MeasureContext
 from app.domain.models.k_anonymity import KAnonymity
@@ -155,7 +156,7 @@ def _models(name: str, table: Table) -> Iterator[Case]:
     prepared = MeasureContext(
         table, None, None, None, None, build_utility(table, "depth_sum"), MODEL_I, "zero"
     )
-    for measure in class_based(table):
+    for measure in (*class_based(table), SINGLING_OUT):
         parameters = measure.parameters(**NEEDED.get(measure.name, {}))
         yield _measurement(f"{measure.name} of {name}", measure, parameters, prepared)
 

@@ -6,6 +6,7 @@ which 5 % of the cells are drawn anew. A measure alone groups the records itself
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
@@ -17,6 +18,7 @@ import pandas as pd
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.analyses.privacy_profile import PRIVACY_PROFILE, PrivacyProfile
+from app.domain.analyses.singling_out import SINGLING_OUT, SinglingOut
 from app.domain.classes.grouping import Grouping
 from app.domain.models.entry import Measure, MeasureContext
 from app.domain.risk.models import MODEL_I
@@ -29,6 +31,8 @@ SENSITIVE: Final = "salary-class"
 ALONE_SECONDS: Final = 0.030
 TOGETHER_SECONDS: Final = 0.150
 MILLION_SECONDS: Final = 1.5
+SETS_SECONDS: Final = 1.0
+SETS_OF_MILLION_SECONDS: Final = 5.0
 BASELINE: Final = "pandas: one group-by of text that counts the sensitive values of every class"
 NEEDED: Final[Mapping[str, Mapping[str, Any]]] = {"population_uniqueness": {"sampling_fraction": 0.1}}
 """Parameters that have no default."""
@@ -46,15 +50,20 @@ def rows(data: Path, report: Report) -> None:
     report(_together("Adult", table, by_hand, TOGETHER_SECONDS))
     million = replace(replicated(adult), sensitive=frozenset({SENSITIVE}))
     report(_together("Adult × 33", million, GroupBy(million), MILLION_SECONDS))
+    report(_singled_out("Adult", table, SETS_SECONDS))
+    report(_singled_out("Adult × 33", million, SETS_OF_MILLION_SECONDS))
 
 
 def class_based(table: Table) -> Iterator[Measure[Any, Any]]:
-    """The measures of equivalence classes that need nothing but the table; those with a seed draw queries."""
+    """The measures of equivalence classes that need nothing but the table; those with a seed draw queries.
+
+    Of one grouping: what singles people out looks at all sets of columns, and has a row of its own.
+    """
     context = _context(table)
     for measure in MEASURES:
         draws = any(own.name == "seed" for own in fields(measure.parameters))
         is_asked = issubclass(measure.parameters, Grouping) and not (
-            measure.needs or draws or measure.name in OF_NUMBERS
+            measure.needs or draws or measure.name in OF_NUMBERS or measure is SINGLING_OUT
         )
         if is_asked and measure.supports(context, _parameters(measure)) is None:
             yield measure
@@ -154,6 +163,38 @@ def _together(name: str, table: Table, by_hand: GroupBy, bar: float) -> Row:
 
     work = f"{name} ({table.n_records:,} records): all {len(chosen)} together, one grouping"
     return _row(work, by_hand, bar, measured, same)
+
+
+def _singled_out(name: str, table: Table, bar: float) -> Row:
+    """All sets of quasi-identifiers, beside a group-by of encoded columns for each."""
+    known = [table.attributes[j] for j in table.quasi_identifiers]
+    frame = pd.DataFrame(table.codes[:, table.quasi_identifiers], columns=known)
+    sets = [own for size in range(1, len(known) + 1) for own in itertools.combinations(known, size)]
+    by_hand = timed(
+        lambda: {own: int((frame.groupby(list(own), sort=False).size() == 1).sum()) for own in sets},
+        repeats=1,
+    )
+
+    def same(found: object) -> bool:
+        if not isinstance(found, SinglingOut):
+            raise TypeError("only what singles people out can be compared")
+        told = {own.columns: own.persons_in_all for own in found.smallest_sets}
+        told[tuple(found.judged.quasi_identifiers)] = found.singled_out
+        return all(by_hand.answer[own] == persons for own, persons in told.items())
+
+    context = _context(table)
+    ours = timed(lambda: _computed(SINGLING_OUT, replace(context)), repeats=3)
+    return Row(
+        f"{name} ({table.n_records:,} records): what singles people out, all {len(sets)} sets of columns",
+        bar=f"{bar:g} s",
+        ours_seconds=ours.seconds,
+        baseline="pandas: a group-by of encoded columns for every set, no smallest sets and no shares",
+        baseline_seconds=by_hand.seconds,
+        peak_bytes=ours.peak_bytes,
+        counters=ours.spent,
+        same_result=same(ours.answer),
+        bar_seconds=bar,
+    )
 
 
 def _agrees(profile: object, by_hand: GroupBy) -> bool:

@@ -64,7 +64,8 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
     assert (made.status_code, made.headers["location"]) == (303, "/datasets/patients/profile")
     profile = text_of(browser.get("/datasets/patients/profile"))
     assert re.search(r"\d+ of 300 records are unique by Geburtsdatum, Geschlecht, PLZ", profile)
-    assert "contributes most" in profile
+    assert re.search(r"single out \d+ of 300 people, and no fewer columns do", profile)
+    assert re.search(r"Share of all that is singled out: (\w+ \d+ %, )+\w+ \d+ %\.", profile)
     assert "Made of it: patients" in text_of(browser.get("/uploads/patients"))
     # The back button, and a second tab.
     again = browser.post("/uploads/patients", data=filled_in(page))

@@ -29,6 +29,7 @@ from app.domain.analyses.risk_given_releases import RISK_GIVEN_RELEASES
 from app.domain.analyses.riskiest_records import RISKIEST_RECORDS
 from app.domain.analyses.rule_reuse import RULE_REUSE
 from app.domain.analyses.safe_harbor_values import SAFE_HARBOR_VALUES
+from app.domain.analyses.singling_out import SINGLING_OUT
 from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
@@ -101,6 +102,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     DIRECT_IDENTIFIERS,
     SAFE_HARBOR_VALUES,
     DISTINCTION_AND_SEPARATION,
+    SINGLING_OUT,
     MERGEABLE_VALUES,
 )
 

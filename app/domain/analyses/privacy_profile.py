@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
@@ -20,6 +20,7 @@ from app.domain.analyses.distinction_and_separation import (
     Distinction,
     DistinctionParameters,
 )
+from app.domain.analyses.singling_out import SINGLING_OUT, SinglingOut, SinglingOutParameters
 from app.domain.attacks.background_knowledge_attack import (
     BACKGROUND_KNOWLEDGE_ATTACK,
     seconds_of_eliminations,
@@ -77,6 +78,9 @@ class PrivacyProfileParameters(GroupingOfDiversity):
         ADDED_LATER,
         doc("Whether it is told, too, what each column that classes are made of tells apart."),
     ] = False
+    singled_out: Annotated[
+        bool, ADDED_LATER, doc("Whether it is told, too, which sets of these columns single people out.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -120,10 +124,15 @@ class PrivacyProfile:
             "asked for."
         ),
     ] = None
+    singled_out: Annotated[
+        SinglingOut | None,
+        doc("If asked for, what singles people out by these columns; null if it was not asked for."),
+    ] = None
 
 
 _Found = tuple[str, float | None, ClassRef | None]
 _OfPart = tuple[Figure | LeftOut, ...]
+_OfColumns = DistinctionParameters | SinglingOutParameters
 
 
 @dataclass(frozen=True)
@@ -233,13 +242,18 @@ def _sensitive(context: MeasureContext, parameters: PrivacyProfileParameters) ->
     return tuple(name for name in table.attributes if name in named)
 
 
+def _grouping(parameters: PrivacyProfileParameters) -> dict[str, Any]:
+    own = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(Grouping)}
+    if parameters.missing_sensitive == "most_frequent":
+        del own["missing_sensitive"]  # each measure takes it as it usually does
+    return own
+
+
 def _questions(
     context: MeasureContext, parameters: PrivacyProfileParameters
 ) -> Iterator[tuple[_Part, Any, str | None]]:
     """Every part with its parameters and its attribute."""
-    own = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(Grouping)}
-    if parameters.missing_sensitive == "most_frequent":
-        del own["missing_sensitive"]  # each measure takes it as it usually does
+    own = _grouping(parameters)
     for part in _CLASSES:
         threshold = {"threshold": parameters.threshold} if part.measure is ATTACKER_MODELS else {}
         yield part, part.measure.parameters(**own, **threshold), None
@@ -255,14 +269,14 @@ def _questions(
 
 
 def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick: Tick) -> PrivacyProfile:
-    columns = _contributing(context, parameters)
+    columns = tuple(_of_columns(context, parameters))
     found: dict[str | None, list[_OfPart]] = {}
-    contributions = None
+    told: dict[str, Any] = {}
     for done, (attribute, own) in enumerate(_answers(context, parameters, columns), start=1):
-        if isinstance(own, Distinction):
-            contributions = own
-        else:
+        if isinstance(own, tuple):
             found.setdefault(attribute, []).append(own)
+        else:
+            told["contributions" if isinstance(own, Distinction) else "singled_out"] = own
         tick(done)
     sensitive = _sensitive(context, parameters)
     parts = [part for attribute in (None, *sensitive) for part in found[attribute]]
@@ -271,13 +285,13 @@ def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick
         sensitive,
         tuple(own for part in parts for own in part if isinstance(own, Figure)),
         tuple(own for part in parts for own in part if isinstance(own, LeftOut)),
-        contributions,
+        **told,
     )
 
 
 def _answers(
-    context: MeasureContext, parameters: PrivacyProfileParameters, columns: DistinctionParameters | None
-) -> Iterator[tuple[str | None, _OfPart | Distinction]]:
+    context: MeasureContext, parameters: PrivacyProfileParameters, columns: Sequence[_OfColumns]
+) -> Iterator[tuple[str | None, _OfPart | Distinction | SinglingOut]]:
     """What each part says, and of which attribute: the classes first, for all others rest on them.
 
     Attributes are judged beside each other, as many as there may be threads; the parts of one attribute share
@@ -290,10 +304,12 @@ def _answers(
     one_at_a_time = {attribute: threading.Lock() for _, _, attribute in asked}
 
     def answer(
-        question: tuple[_Part, Any, str] | DistinctionParameters,
-    ) -> tuple[str | None, _OfPart | Distinction]:
+        question: tuple[_Part, Any, str] | _OfColumns,
+    ) -> tuple[str | None, _OfPart | Distinction | SinglingOut]:
         if isinstance(question, DistinctionParameters):
             return None, DISTINCTION_AND_SEPARATION.compute(context, question, lambda _: None)
+        if isinstance(question, SinglingOutParameters):
+            return None, SINGLING_OUT.compute(context, question, lambda _: None)
         part, own, attribute = question
         with one_at_a_time[attribute]:
             return attribute, _figures(part, own, attribute, context)
@@ -302,22 +318,18 @@ def _answers(
         ((part, own, attribute) for part, own, attribute in asked if attribute is not None),
         key=lambda question: _ATTRIBUTES.index(question[0]),
     )
-    jobs: list[tuple[_Part, Any, str] | DistinctionParameters] = [
-        *([] if columns is None else [columns]),
-        *by_part,
-    ]
+    jobs: list[tuple[_Part, Any, str] | _OfColumns] = [*columns, *by_part]
     yield from in_order(answer, jobs, min(context.threads, MOST_AT_ONCE))
 
 
-def _contributing(
-    context: MeasureContext, parameters: PrivacyProfileParameters
-) -> DistinctionParameters | None:
-    """What is asked of the columns that classes are made of; None if nothing is."""
-    if not parameters.contributions:
-        return None
-    columns = positions_of(context.table, parameters.quasi_identifiers)[:MOST_CONTRIBUTING]
-    names = tuple(context.table.attributes[j] for j in columns)
-    return DistinctionParameters(columns=names, largest_set=1, shown=len(names), leave_one_out=True)
+def _of_columns(context: MeasureContext, parameters: PrivacyProfileParameters) -> Iterator[_OfColumns]:
+    """What is asked of the columns that classes are made of."""
+    if parameters.contributions:
+        columns = positions_of(context.table, parameters.quasi_identifiers)[:MOST_CONTRIBUTING]
+        names = tuple(context.table.attributes[j] for j in columns)
+        yield DistinctionParameters(columns=names, largest_set=1, shown=len(names), leave_one_out=True)
+    if parameters.singled_out:
+        yield SinglingOutParameters(**_grouping(parameters))
 
 
 def _figures(part: _Part, asked: object, attribute: str | None, context: MeasureContext) -> _OfPart:
@@ -356,8 +368,10 @@ def _cost(context: MeasureContext, parameters: PrivacyProfileParameters) -> Cost
         seconds += SECONDS_PER_ATTRIBUTE
         seconds += seconds_of_grouping(table, parameters) + seconds_of_eliminations(table)
         seconds += table.n_records * SECONDS_PER_RECORD + values * SECONDS_PER_VALUE
-    if (columns := _contributing(context, parameters)) is not None:
-        costs.append(DISTINCTION_AND_SEPARATION.cost(context, columns))
+    for columns in _of_columns(context, parameters):
+        is_distinction = isinstance(columns, DistinctionParameters)
+        measure: Measure[Any, Any] = DISTINCTION_AND_SEPARATION if is_distinction else SINGLING_OUT
+        costs.append(measure.cost(context, columns))
         seconds += costs[-1].seconds
     at_once = sorted(own.bytes for own in costs)[-MOST_AT_ONCE:]
     return Cost(seconds, sum(at_once), len(costs), "classes")

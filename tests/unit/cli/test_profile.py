@@ -33,6 +33,14 @@ RESULT = {
         "classes": 3,
         "missing": "excluded",
     },
+    "singled_out": {
+        "judged": {"quasi_identifiers": ["zip", "sex"]}, "persons": 11, "singled_out": 3, "largest_set": 2,
+        "sets_found": 2, "orders": None,
+        "smallest_sets": [{"columns": ["zip"], "persons": 2, "persons_in_all": 2},
+                          {"columns": ["zip", "sex"], "persons": 1, "persons_in_all": 3}],
+        "columns": [{"column": "zip", "share": 0.25, "part": 0.833, "standard_error": None},
+                    {"column": "sex", "share": 0.05, "part": 0.167, "standard_error": None}],
+    },
     "sensitive": ["disease"],
     "figures": [
         {"measure": "equivalence_classes", "name": "k", "attribute": None, "value": 1.0, "safer": "higher",
@@ -125,6 +133,10 @@ def test_it_shows_the_figures_with_their_classes_and_the_time_of_the_call(profil
         "note: Nearly every row has another text.",
         "11 records in 3 classes; missing values: excluded",
         "1 records with missing values, 0 that are suppressed",
+        "singled out        zip alone singles out 2 of 11 people.\n",
+        "                   zip and sex single out 1 of 11 people, and no fewer columns do.\n",
+        "                   All columns together single out 3 of 11 people.\n",
+        "                   Share of all that is singled out: zip 83 %, sex 17 %.\n",
         "row 7",
         "rows 1, 2, 3, … (4 records)",
         "∞",
@@ -138,7 +150,7 @@ def test_everything_is_measured_by_one_call(profiled, stub):
     profiled("--sensitive", "disease", "--level", "zip=2", "--missing", "excluded")
     assert [call for call in stub.calls if "measurements" in call] == ["POST measurements"]
     (body,) = stub.sent["measurements"]
-    assert body["measure"] == {"kind": "privacy_profile", "missing": "excluded"}
+    assert body["measure"] == {"kind": "privacy_profile", "singled_out": True, "missing": "excluded"}
     assert body["rule"] == {"kind": "table_level", "levels": {"zip": 2}}
 
 

@@ -91,7 +91,8 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
     assert {own.name for own in MEASURES if not own.protects} == {
         "information_loss", "query_accuracy", "k_anonymity_comparison", "independence_estimate",
         "cheapest_generalisation", "optimum_explanation", "rule_reuse", "direct_identifiers",
-        "safe_harbor_values", "distinction_and_separation", "mergeable_values", "consistent_entities",
+        "safe_harbor_values", "distinction_and_separation", "singling_out", "mergeable_values",
+        "consistent_entities",
         "population_inference", "group_inference",
         "reconstruction_privacy", "expected_count_errors",
         "micro_reconstruction", "ratio_attack", "scale_attack",

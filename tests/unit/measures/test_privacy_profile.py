@@ -10,6 +10,7 @@ import pytest
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.analyses.distinction_and_separation import DISTINCTION_AND_SEPARATION, DistinctionParameters
 from app.domain.analyses.privacy_profile import PRIVACY_PROFILE, PrivacyProfileParameters
+from app.domain.analyses.singling_out import SINGLING_OUT, SinglingOutParameters
 from app.domain.classes import released
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -73,7 +74,7 @@ def test_figures_are_those_of_the_release_with_their_classes():
 
 def test_threads_change_nothing():
     table = table_with("disease", "job")
-    asked = PrivacyProfileParameters(contributions=True)
+    asked = PrivacyProfileParameters(contributions=True, singled_out=True)
     one, several = (
         PRIVACY_PROFILE.compute(
             dataclasses.replace(context_of(table), threads=threads), asked, lambda _: None
@@ -82,6 +83,7 @@ def test_threads_change_nothing():
     )
     assert several == one
     assert several.contributions is not None
+    assert several.singled_out is not None
 
 
 def test_the_threshold_is_that_of_the_attackers():
@@ -185,3 +187,15 @@ def test_what_columns_contribute_is_what_the_measure_of_it_says():
     without = measured(table)
     assert without.contributions is None
     assert without == dataclasses.replace(found, contributions=None)
+
+
+@pytest.mark.parametrize("missing", ["own_category", "matches_everything", "excluded"])
+def test_what_singles_people_out_is_what_the_measure_of_it_says(missing):
+    table = table_with("disease")
+    found = measured(table, singled_out=True, missing=missing)
+    alone = SINGLING_OUT.compute(context_of(table), SinglingOutParameters(missing=missing), lambda _: None)
+    assert found.singled_out == alone
+    assert found.singled_out.singled_out == 3
+    without = measured(table, missing=missing)
+    assert without.singled_out is None
+    assert without == dataclasses.replace(found, singled_out=None)

@@ -69,16 +69,9 @@ def test_a_place_in_the_body_is_the_field_of_the_column_that_stands_there():
         assert declared._place(attributes, places, pointer) == field
 
 
-def found(unique: int, records: int, *without: int) -> dict[str, object]:
-    names = [f"c{place}" for place in range(len(without))]
-    sets = [{"columns": [name], "combinations": 2, "unique_records": 0} for name in names]
-    return {
-        "records": records,
-        "columns": names,
-        "all_columns": {"unique_records": unique},
-        "by_size": [{"shown": sets[::-1]}],
-        "all_but_one": [{"unique_records": own} for own in without],
-    }
+def found(unique: int, people: int, persons: int | None = None) -> dict[str, object]:
+    judged = {"quasi_identifiers": ["c0", "c1"], "persons": persons}
+    return {"judged": judged, "persons": people, "singled_out": unique}
 
 
 @pytest.mark.parametrize(
@@ -91,14 +84,8 @@ def found(unique: int, records: int, *without: int) -> dict[str, object]:
     ],
 )
 def test_the_first_sentence_says_how_many_records_are_unique_by_what(unique, said):
-    assert profiles.headline(found(unique, 1000, 0, 0)) == said
-
-
-def test_the_column_without_which_fewest_are_unique_contributes_most():
-    parts = profiles.contributions(found(90, 100, 80, 1, 90))
-    assert [(own["name"], own["added"]) for own in parts] == [("c1", 89), ("c0", 10), ("c2", 0)]
-    assert profiles.greatest(parts) == ("c1 contributes most: without it 1 record would be unique, 89 fewer.")
-    assert profiles.greatest(profiles.contributions(found(0, 100, 0))) == ""
+    assert profiles.headline(found(unique, 1000)) == said
+    assert profiles.headline(found(unique, 1000, 1000)) == said.replace("record", "person")
 
 
 def test_what_is_given_away_is_said_by_column():
