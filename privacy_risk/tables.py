@@ -84,10 +84,10 @@ def _number(text: str, written: str | None) -> float:
     """What a cell in this format means; ValueError if it is no number."""
     if written is None:
         return float(text)
-    decimal = written[-3]  # each format ends with it and two digits, before which it separates thousands
-    return float(
-        "".join(own for own in text if own not in " .,'’\u00a0\u202f" or own == decimal).replace(decimal, ".")
-    )
+    # Each format ends with it and two digits, but for a currency; before them it separates thousands.
+    decimal = written.strip("$£€ ")[-3]
+    left_out = set(" .,'’$£€\u00a0\u202f") - {decimal}
+    return float("".join(own for own in text if own not in left_out).replace(decimal, "."))
 
 
 def table_of(given: object, argument: str, missing: Sequence[str] = ()) -> Table:

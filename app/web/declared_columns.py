@@ -54,7 +54,10 @@ FORMATS: Final[Mapping[str, tuple[str, ...]]] = {
         "yyyy-mm-dd hh:mm:ss", "dd.mm.yyyy hh:mm:ss", "dd/mm/yyyy hh:mm:ss", "dd-mm-yyyy hh:mm:ss",
         "mm/dd/yyyy hh:mm:ss", "mm-dd-yyyy hh:mm:ss", "yyyy/mm/dd hh:mm:ss",
     ),
-    "number": ("1234.56", "1234,56", "1.234,56", "1,234.56", "1'234.56", "1 234,56"),
+    "number": (
+        "1234.56", "1234,56", "1.234,56", "1,234.56", "1'234.56", "1 234,56",
+        "$1,234.56", "£1,234.56", "€1,234.56", "€1.234,56", "1.234,56 €", "1 234,56 €",
+    ),
 }  # fmt: skip
 """How cells may be written, by the type that is written so."""
 ON_UNREADABLE: Final = (("refuse", "refuse the table"), ("missing", "count as missing"))

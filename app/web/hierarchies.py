@@ -29,6 +29,7 @@ DEFINITIONS: Final = {
     "countries": "countries below sub-region and region of the United Nations",
     "us_states": "states of the United States below division and region",
     "times": "times of day below hour and part of the day",
+    "vocabulary": "known words below their groups",
     "rare_values": "rare values below one label",
 }
 """Kinds of definition in words."""

@@ -348,4 +348,4 @@ async def test_whole_numbers_that_are_said_to_be_known_are_shown_in_intervals(ca
     # A number that is written with zeros in front of it is a code.
     codes = table.assign(income=[f"{n:05}" for n in table["income"]])
     release = await call(pr.anonymise, codes, k=5, quasi_identifiers=["income", "town"], rows_are="persons")
-    assert {*release.frame["income"]} == {"*"}
+    assert {*release.frame["income"]} == {"0", "1"}  # their first digits

@@ -55,7 +55,8 @@ async def create_hierarchy(
     """Create a hierarchy.
 
     From explicit parents, from rows, or from leaves by a kind: intervals, free bounds, groups of an order,
-    masking, dates, flat, prefixes of codes, postcodes, diagnoses, countries, states, times, rare values.
+    masking, dates, flat, prefixes of codes, postcodes, diagnoses, countries, states, times, known words, rare
+    values.
     Level 0 is the value as it is, level `height` the top. Needs the scope `data:write`, and `data:read` if
     the leaves are an upload's column: the hierarchy shows them to every key of the tenant.
     """

@@ -14,7 +14,8 @@ class CellFormat(StrEnum):
 
     Between the parts of a date, days and months may lack their leading zero, and a time of day may stand
     behind it. It is kept by the formats that name it, down to parts of a second and with the zone that is
-    written; the others read the day alone. Of the separators of thousands, all or none are written.
+    written; the others read the day alone. Of the separators of thousands, all or none are written. The sign
+    of a currency may be missing, but be no other one.
     """
 
     ISO_DATE = "yyyy-mm-dd"
@@ -38,6 +39,12 @@ class CellFormat(StrEnum):
     COMMAS_AND_POINT = "1,234.56"
     APOSTROPHES_AND_POINT = "1'234.56"
     BLANKS_AND_COMMA = "1 234,56"
+    DOLLARS = "$1,234.56"
+    POUNDS = "£1,234.56"
+    EUROS_BEFORE_COMMAS = "€1,234.56"
+    EUROS_BEFORE_DOTS = "€1.234,56"
+    EUROS_BEHIND_DOTS = "1.234,56 €"
+    EUROS_BEHIND_BLANKS = "1 234,56 €"
 
     @property
     def is_of_dates(self) -> bool:
@@ -91,14 +98,19 @@ _GROUPED: Final = {
     CellFormat.BLANKS_AND_COMMA: (f"[{_BLANKS}]", ","),
 }
 """Separator of thousands and decimal separator, as regular expressions."""
+_CURRENCIES: Final = "$£€"
 
 
-def _number_pattern(thousands: str, decimal: str) -> re.Pattern[str]:
+def _number_pattern(format_: CellFormat) -> re.Pattern[str]:
+    plain = CellFormat(format_.strip(f"{_CURRENCIES} "))
+    thousands, decimal = _GROUPED[plain]
+    signs = (re.escape(own.strip()) for own in format_.split(plain))
+    before, behind = (own and rf"(?:[{_BLANKS}]?{own}[{_BLANKS}]?)?" for own in signs)
     whole = rf"(?:\d{{1,3}}(?:{thousands}\d{{3}})+|\d+)" if thousands else r"\d+"
-    return re.compile(rf"([+-]?{whole})(?:{decimal}(\d+))?", re.ASCII)
+    return re.compile(rf"([+-]?){before}([+-]?{whole})(?:{decimal}(\d+))?{behind}", re.ASCII)
 
 
-_NUMBERS: Final = {format_: _number_pattern(*signs) for format_, signs in _GROUPED.items()}
+_NUMBERS: Final = {own: _number_pattern(own) for own in NUMBER_FORMATS if own is not CellFormat.POINT}
 
 
 def is_number(text: str) -> bool:
@@ -159,11 +171,13 @@ def _read_number(text: str, format_: CellFormat) -> str | None:
     found = _NUMBERS[format_].fullmatch(text)
     if found is None:
         return None
-    sign = "-" if text.startswith("-") else ""
-    digits = found[1].removeprefix("-").removeprefix("+")
+    if found[1] and found[2][0] in "+-":
+        return None
+    sign = "-" if text.startswith("-") or found[2].startswith("-") else ""
+    digits = found[2].removeprefix("-").removeprefix("+")
     if not digits.isdecimal():
         digits = "".join(character for character in digits if character.isdecimal())
-    return _plain(f"{sign}{digits}.{found[2] or '0'}")
+    return _plain(f"{sign}{digits}.{found[3] or '0'}")
 
 
 def _plain(text: str) -> str:

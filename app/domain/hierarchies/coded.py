@@ -16,6 +16,7 @@ from app.domain.hierarchies.code_tables.countries import COUNTRIES
 from app.domain.hierarchies.code_tables.diagnoses import icd_9_chapter, icd_10_block
 from app.domain.hierarchies.code_tables.postcodes import POSTCODES, Country
 from app.domain.hierarchies.code_tables.us_states import US_STATES
+from app.domain.hierarchies.code_tables.vocabularies import SAID, vocabulary
 from app.domain.hierarchies.definitions import nodes_of_levels
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import (
@@ -25,6 +26,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     DiagnosisSystem,
     PostcodesDefinition,
     TimesDefinition,
+    VocabularyDefinition,
 )
 
 Ancestors = tuple[str, ...] | None
@@ -121,7 +123,8 @@ def postcode_ancestors(value: str, country: Country) -> Ancestors:
 
 def country_ancestors(value: str) -> Ancestors:
     """Sub-region and region of a country's code or name."""
-    return COUNTRIES.get(value.strip().casefold())
+    name = value.strip().casefold()
+    return COUNTRIES.get(name) or COUNTRIES.get(name.replace("-", " ").replace("_", " "))
 
 
 def us_state_ancestors(value: str) -> Ancestors:
@@ -152,6 +155,16 @@ def _reading(definition: Coded) -> tuple[Callable[[str], Ancestors], str, str]:
             return country_ancestors, "countries", "DE, DEU or Germany"
         case TimesDefinition():
             return time_ancestors, "times of day", "14:35 or 14:35:10"
+        case VocabularyDefinition(vocabulary=name, language=language):
+            known = vocabulary(name, language)
+            if known is None:
+                raise InvalidInput.of(
+                    "/language",
+                    "no-such-vocabulary",
+                    f"There is no vocabulary {name!r} in that language.",
+                    "Take another language, or rows of your own.",
+                )
+            return known.ancestors, SAID[name], "them as the vocabulary has them"
         case _:
             return us_state_ancestors, "states", "IN or Indiana"
 

@@ -11,6 +11,7 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 from app.domain.catalogue.catalogue_types import ColumnName, DecimalText, Example, LabelText, UploadRef
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.domain.hierarchies.code_tables.postcodes import Country
+from app.domain.hierarchies.code_tables.vocabularies import Language, VocabularyName
 
 MOST_VALUES: Final = 1_000_000
 """Values in one list of a definition; the size of a body bounds them before that."""
@@ -236,6 +237,18 @@ class TimesDefinition:
 
 
 @dataclass(frozen=True)
+class VocabularyDefinition:
+    """Values that tables often have, such as levels of education, below the groups of a vocabulary."""
+
+    kind: ClassVar[str] = "vocabulary"
+
+    leaves: LeafSource
+    vocabulary: Annotated[VocabularyName, doc("Which of them."), Example("education")]
+    language: Annotated[Language, doc("Of the values and of the groups."), Example("en")] = "en"
+    others: Others = None
+
+
+@dataclass(frozen=True)
 class RareValuesDefinition:
     """Values of an upload's column, the rare ones below one label."""
 
@@ -248,7 +261,14 @@ class RareValuesDefinition:
     other: Annotated[LabelText, doc("What the rare values become."), Example("other")] = "other"
 
 
-Coded = PostcodesDefinition | DiagnosesDefinition | CountriesDefinition | UsStatesDefinition | TimesDefinition
+Coded = (
+    PostcodesDefinition
+    | DiagnosesDefinition
+    | CountriesDefinition
+    | UsStatesDefinition
+    | TimesDefinition
+    | VocabularyDefinition
+)
 """Definitions that know the structure of their values."""
 
 MadeOfLeaves = (
@@ -269,7 +289,7 @@ MADE_OF_LEAVES: Final[Mapping[str, type[MadeOfLeaves]]] = {
     for own in (
         IntervalsDefinition, OrderedGroupsDefinition, MaskingDefinition, DatesDefinition, FlatDefinition,
         FreeBoundsDefinition, CodePrefixesDefinition, PostcodesDefinition, DiagnosesDefinition,
-        CountriesDefinition, UsStatesDefinition, TimesDefinition, RareValuesDefinition,
+        CountriesDefinition, UsStatesDefinition, TimesDefinition, VocabularyDefinition, RareValuesDefinition,
     )
 }  # fmt: skip
 """Kind of definition → its type, of those that build upon leaves."""

@@ -12,6 +12,13 @@ from functools import cached_property
 from typing import Final, Literal, get_args
 
 from app.domain.hierarchies.code_tables.postcodes import Country
+from app.domain.hierarchies.code_tables.vocabularies import (
+    SAID,
+    VOCABULARIES,
+    Language,
+    VocabularyName,
+    vocabulary,
+)
 from app.domain.hierarchies.coded import (
     Ancestors,
     country_ancestors,
@@ -36,12 +43,16 @@ from app.domain.hierarchies.hierarchy_definitions import (
     TimesDefinition,
     Unit,
     UsStatesDefinition,
+    VocabularyDefinition,
 )
 from app.domain.hierarchies.periods import period_of
 
 SHARE_OF_CODES: Final = 0.9
 """Share of the rows that must be such codes for a kind to be proposed; the others get a label."""
-FEW_VALUES: Final = 20
+SHARE_OF_WORDS: Final = 0.75
+"""Share of the rows whose values a vocabulary must know."""
+FEWEST_GROUPED: Final = 4
+"""Different values below which the rare ones are not put together: hardly any would be left."""
 FEW_NUMBERS: Final = 5
 LEAST_CODES: Final = 5
 """Different codes of places without a hint in the name: two letters alone may mean anything."""
@@ -49,11 +60,20 @@ MOST_DIGITS: Final = 18
 MOST_LEVELS: Final = 4
 MOST_OF_RANGE: Final = 100_000
 LEAST_ROWS_KEPT: Final = 5
+FEW_VALUES: Final = 20
 
 _POSTCODE_NAME: Final = re.compile(r"(?:^|[_\W])(?:zip|post_?code|postal|plz)", re.IGNORECASE)
 _CODE_NAME: Final = re.compile(r"(?:^|[_\W])(?:isco|soc|naics|nace|isic|sic)(?:$|[_\W\d])", re.IGNORECASE)
 _WHOLE: Final = re.compile(r"-?[1-9]\d{0,17}|0", re.ASCII)
 _DIGITS: Final = re.compile(r"\d{2,8}", re.ASCII)
+_OF_WORDS: Final[Mapping[VocabularyName, re.Pattern[str]]] = {
+    "occupations": re.compile(
+        r"job|occ|profession|position|title|role|work|beruf|taetigkeit|tätigkeit|stelle"
+    ),
+    "departments": re.compile(r"dept|department|division|unit|team|abteilung|bereich|station"),
+    "industries": re.compile(r"industry|sector|trade|branch|wirtschaft|organi[sz]ation"),
+}
+"""What the name of a column must say for single words in its values to tell what they are."""
 _SHAPED: Final[tuple[Country, ...]] = ("GB", "CA", "NL")
 """Countries whose postcodes look like no other values."""
 
@@ -83,14 +103,14 @@ class HierarchyProposal:
 
 
 def propose_hierarchy(column: ColumnCounts) -> HierarchyProposal:
-    """The first kind that suits: dates, codes of a known structure, numbers, few values, frequent values.
+    """The first kind that suits: dates, codes of a known structure, known words, numbers, frequent values.
 
     Ranges of dates and whole numbers reach a little beyond the values; where only some of the rows are
     known, the leaves are the upload's column instead.
     """
     if not column.counts:
         return HierarchyProposal(None, "It has no values.")
-    for judge in (_dates, _codes, _numbers, _categories):
+    for judge in (_dates, _codes, _words, _numbers, _categories):
         found = judge(column)
         if found is not None:
             return found
@@ -195,15 +215,44 @@ def _all_postcodes(column: ColumnCounts, country: Country) -> bool:
     return _rows_known(column, lambda value: postcode_ancestors(value, country)) is not None
 
 
-def _rows_known(column: ColumnCounts, is_one: Callable[[str], Ancestors]) -> int | None:
+def _rows_known(
+    column: ColumnCounts, is_one: Callable[[str], Ancestors], share: float = SHARE_OF_CODES
+) -> int | None:
     """Rows whose values are of a kind; None, as soon as it is certain, if they are too few."""
     known = column.rows
     for value, rows in column.counts.items():
         if is_one(value) is None:
             known -= rows
-            if known < SHARE_OF_CODES * column.rows:
+            if known < share * column.rows:
                 return None
     return known
+
+
+def _words(column: ColumnCounts) -> HierarchyProposal | None:
+    """The vocabulary that knows the most rows, if it groups the values."""
+    if column.type in ("number", "date"):
+        return None
+    best: tuple[int, VocabularyName, Language] | None = None
+    for name, language in VOCABULARIES:
+        words = vocabulary(name, language)
+        is_hinted = name not in _OF_WORDS or _OF_WORDS[name].search(column.name.casefold())
+        if words is None or not is_hinted:
+            continue
+        rows = _rows_known(column, words.ancestors, SHARE_OF_WORDS)
+        if rows is None or (best is not None and rows <= best[0]):
+            continue
+        above = {words.ancestors(value) or ("", "") for value in column.counts}
+        if len(above) > 1 and len({broader for _, broader in above}) < len(column.counts):
+            best = (rows, name, language)
+    if best is None:
+        return None
+    rows, name, language = best
+    share = "All" if rows == column.rows else f"{100 * rows / column.rows:.0f} % of"
+    return HierarchyProposal(
+        VocabularyDefinition(column.leaves, name, language, {"en": "other", "de": "andere"}[language]),
+        f"{share} its rows hold {SAID[name]} that are known: in groups; any other values are put below one "
+        "label.",
+    )
 
 
 def _numbers(column: ColumnCounts) -> HierarchyProposal | None:
@@ -276,22 +325,35 @@ def _equal_counts(column: ColumnCounts, quantiles: list[Decimal]) -> HierarchyPr
     )
 
 
+def _digits(column: ColumnCounts) -> HierarchyProposal | None:
+    """Codes of equally many digits below their first ones."""
+    lengths = {len(value) if _DIGITS.fullmatch(value) else 0 for value in column.counts}
+    if len(lengths) > 1 or lengths <= {0, 2}:
+        return None
+    (length,) = lengths
+    return HierarchyProposal(
+        CodePrefixesDefinition(column.leaves, tuple(range(length - 1, 0, -1))[:MOST_LEVELS]),
+        "Codes of digits, none of them in many rows: by their first digits.",
+    )
+
+
 def _categories(column: ColumnCounts) -> HierarchyProposal | None:
     if column.type == "number":
         few = "It has few different numbers: each as it is, then nothing."
         return HierarchyProposal(FlatDefinition(column.leaves), few)
-    at_least = max(LEAST_ROWS_KEPT, column.rows // 100)
-    rare = sum(rows < at_least for rows in column.counts.values())
-    if len(column.counts) <= FEW_VALUES or not rare:
-        return HierarchyProposal(
-            FlatDefinition(column.leaves),
-            f"{_number_of(len(column.counts), 'different value')} of no structure that is known: "
-            "each as it is, then nothing. Group them by parents or rows where you know how.",
-        )
-    if rare == len(column.counts):
-        return None
-    other = "other values" if "other" in column.counts else "other"
+    number = len(column.counts)
+    for at_least in (max(LEAST_ROWS_KEPT, column.rows // 100), column.rows // max(1, number)):
+        rare = sum(rows < at_least for rows in column.counts.values())
+        if number >= FEWEST_GROUPED and 2 <= rare < number:
+            other = "other values" if "other" in column.counts else "other"
+            return HierarchyProposal(
+                RareValuesDefinition(column.leaves, at_least, other),
+                f"{rare} of {number} different values have fewer than {at_least} rows: they become one.",
+            )
+        if number > FEW_VALUES and rare == number:
+            return _digits(column)
     return HierarchyProposal(
-        RareValuesDefinition(column.leaves, at_least, other),
-        f"{rare} of {len(column.counts)} different values have fewer than {at_least} rows: they become one.",
+        FlatDefinition(column.leaves),
+        f"{_number_of(number, 'different value')} of no structure that is known: "
+        "each as it is, then nothing. Group them by parents or rows where you know how.",
     )

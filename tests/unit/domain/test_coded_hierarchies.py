@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -14,6 +15,7 @@ from app.domain.hierarchies.code_tables.countries import COUNTRIES
 from app.domain.hierarchies.code_tables.diagnoses import ICD_9_CHAPTERS, ICD_10_BLOCKS, icd_10_block
 from app.domain.hierarchies.code_tables.postcodes import POSTCODES
 from app.domain.hierarchies.code_tables.us_states import US_STATES
+from app.domain.hierarchies.code_tables.vocabularies import VOCABULARIES, entries_of
 from app.domain.hierarchies.coded import (
     code_prefixes,
     coded,
@@ -31,7 +33,9 @@ from app.domain.hierarchies.hierarchy_definitions import (
     PostcodesDefinition,
     TimesDefinition,
     UsStatesDefinition,
+    VocabularyDefinition,
 )
+from app.services.datasets.hierarchy_building import build
 
 
 def path(hierarchy: Hierarchy, leaf: str) -> list[str]:
@@ -258,3 +262,32 @@ def test_rare_values_do_not_pass_for_a_value_that_is_kept():
         rare_values({"Berlin": 9, "Ulm": 1}, 5, "Berlin")
     assert caught.value.faults[0].pointer == "/other"
     assert path(rare_values({"Berlin": 9, "Ulm": 1}, 5, "Ulm"), "Ulm")[1] == "Ulm"
+
+
+@pytest.mark.parametrize(("name", "language"), VOCABULARIES)
+def test_a_vocabulary_puts_every_word_into_one_group_that_is_called_otherwise(name, language):
+    entries = list(entries_of(name, language))
+    groups = {}
+    for value, above in entries:
+        assert groups.setdefault(value, above) == above, value
+    assert len(set(groups.values())) > 1
+    assert not {"other", "andere"}.intersection(*zip(*groups.values(), strict=True))
+    parents = {}
+    assert all(parents.setdefault(group, broader) == broader for group, broader in groups.values())
+
+
+def test_a_later_delivery_is_grouped_like_the_first():
+    definition = VocabularyDefinition(LeafValues(()), "marital_status", "en", "other")
+    first = build(replace(definition, leaves=LeafValues(("married", "single", "divorced"))), None)
+    later = build(replace(definition, leaves=LeafValues(("Married", "It's complicated"))), None)
+
+    def shown(hierarchy, value):
+        return hierarchy.labels[hierarchy.ancestors_at(1)[hierarchy.encode([value])[0]][0]]
+
+    assert shown(first, "married") == shown(later, "Married") == "with a spouse or partner"
+    assert shown(later, "It's complicated") == "other"
+
+
+def test_a_vocabulary_that_a_language_lacks_is_refused_by_name():
+    with pytest.raises(InvalidInput, match="no vocabulary 'regions'"):
+        build(VocabularyDefinition(LeafValues(("Bayern",)), "regions", "en", "other"), None)

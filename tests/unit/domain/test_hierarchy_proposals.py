@@ -23,6 +23,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RareValuesDefinition,
     TimesDefinition,
     UsStatesDefinition,
+    VocabularyDefinition,
 )
 from app.domain.hierarchies.proposals import ColumnCounts, HierarchyProposal, propose_hierarchy
 from app.services.datasets.hierarchy_building import build
@@ -84,6 +85,28 @@ SEVERAL_STATES = ["IN", "CA", "NY", "TX", "WA"] * 20
             ["other"] * 50 + ["A"] * 30 + [f"ward {i}" for i in range(30)],
             RareValuesDefinition(COLUMN, 5, "other values"),
         ),
+        (
+            "schooling",
+            "categorical",
+            ["HS-grad", "9th", "11th", "Bachelor's degree", "Masters", "?"] * 9,
+            VocabularyDefinition(COLUMN, "education", "en", "other"),
+        ),
+        (
+            "Familienstand",
+            "categorical",
+            ["ledig", "verheiratet", "geschieden", "VERWITWET"],
+            VocabularyDefinition(COLUMN, "marital_status", "de", "andere"),
+        ),
+        (
+            "Job Title",
+            "categorical",
+            ["Senior Data Analyst II", "Accountant", "Truck Driver", "Forklift Driver"],
+            VocabularyDefinition(COLUMN, "occupations", "en", "other"),
+        ),
+        ("x", "categorical", ["Data Analyst II", "Accountant", "Truck Driver"], FlatDefinition(COLUMN)),
+        ("city", "categorical", "a" * 50 + "b" * 30 + "c" * 9 + "d" * 7, RareValuesDefinition(COLUMN, 24)),
+        ("city", "categorical", "a" * 50 + "b" * 30 + "c" * 9, FlatDefinition(COLUMN)),
+        ("tract", "categorical", map(str, range(700, 760)), CodePrefixesDefinition(COLUMN, (2, 1))),
         ("note", "text", [f"note {i}" for i in range(100)], None),
         ("nothing", "categorical", [], None),
     ],

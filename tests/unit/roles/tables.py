@@ -30,20 +30,25 @@ class Right:
     column: str
     role: str
     values: str
-    is_held_out: bool
+    part: str
+
+    @property
+    def is_held_out(self) -> bool:
+        """Whether no words were chosen for its schema."""
+        return self.part == "hold-out"
 
 
 def schemas() -> dict[str, list[Right]]:
     """The columns with what is right for them, by schema."""
     found: dict[str, list[Right]] = {}
-    name, is_held_out = "", False
+    name, part = "", ""
     for line in SCHEMAS.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             title, language, part = line.strip("[]").split(", ")
-            name, is_held_out = f"{title} ({language})", part == "hold-out"
+            name = f"{title} ({language})"
         elif line and not line.startswith("#"):
             column, role, values = line.split("; ")
-            found.setdefault(name, []).append(Right(name, column, role, values, is_held_out))
+            found.setdefault(name, []).append(Right(name, column, role, values, part))
     return found
 
 
@@ -76,6 +81,16 @@ def _between(draw: random.Random, rest: str, places: int) -> str:
     return f"{draw.uniform(low, high):.{places}f}"
 
 
+def _money(draw: random.Random, rest: str) -> str:
+    low, high = map(int, rest.split())
+    return f"{draw.triangular(low, high, low + (high - low) / 4):,.2f}"
+
+
+def _with_code(draw: random.Random, rest: str) -> str:
+    low, high, code = map(int, rest.split())
+    return str(draw.randint(low, high) if draw.random() < 0.9 else code)
+
+
 def _iban(draw: random.Random, _: str) -> str:
     account = f"{draw.randrange(10**18):018d}"
     return f"DE{98 - int(account + '131400') % 97:02d}{account}"
@@ -93,6 +108,9 @@ _OTHERS: dict[str, Callable[[random.Random, str], str]] = {
     "float": lambda draw, rest: _between(draw, rest, int(rest.split()[2])),
     "amount": lambda draw, rest: _between(draw, rest, 2),
     "comma": lambda draw, rest: _between(draw, rest, 2).replace(".", ","),
+    "usd": lambda draw, rest: f"${_money(draw, rest)}",
+    "eur": lambda draw, rest: _money(draw, rest).translate(str.maketrans(",.", ".,")) + " €",
+    "miss": _with_code,
     "name": lambda draw, _: f"{draw.choice(FIRST)} {draw.choice(LAST)}",
     "first": lambda draw, _: draw.choice(FIRST),
     "last": lambda draw, _: draw.choice(LAST),

@@ -65,3 +65,23 @@ def test_formats_are_told_and_what_cannot_be_told_is_said(cells, type_, format_,
 def test_shapes_show_how_a_cell_is_built_and_not_what_it_says():
     assert shape_of("Ann Lee, 12 Mai") == "a a, 99 a"
     assert len(shape_of("-" * 500)) < 30
+
+
+@pytest.mark.parametrize(
+    ("numbers", "apart"),
+    [
+        ([-8, *range(0, 9)], ("-8",)),
+        ([-9, -8, -1, *range(1, 9)], ("-9", "-8", "-1")),
+        ([-99, *range(1, 9)], ("-99",)),
+        ([-998, *range(1, 9)], ("-998",)),
+        ([-1, *range(0, 9)], ()),
+        ([-2, -1, *range(0, 9)], ()),
+        ([-17, *range(0, 9)], ()),
+        ([-8, 1, 2], ()),
+        (list(range(-50, 50, 7)), ()),
+    ],
+)
+def test_negative_codes_far_below_all_other_numbers_may_mean_missing_values(numbers, apart):
+    found = propose_type([str(own) for own in numbers])
+    assert all(own in found.note for own in apart)
+    assert ("missing" in found.note) == bool(apart)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
 from app.services.datasets.ingest.pieces import PieceWriter
 from app.services.datasets.ingest.proposals import AttributeProposal, propose_schema
 from app.services.datasets.ingest.role_proposals import subject_of
@@ -22,7 +23,8 @@ def proposed(columns: dict[str, list[str | None]]) -> dict[str, AttributeProposa
     writer = PieceWriter(tuple(columns))
     pieces = [*writer.add(pa.table({name: pa.array(cells, pa.string()) for name, cells in columns.items()}))]
     (piece,) = [*pieces, *writer.finish()]
-    return {own.name: own for own in propose_schema(piece.payload).attributes}
+    found = with_hierarchies(propose_schema(piece.payload), piece.payload, "table", is_whole=True)
+    return {own.name: own for own in found.attributes}
 
 
 @pytest.fixture(scope="module")
@@ -65,10 +67,29 @@ def figures(judged: Judged) -> str:
 
 
 def test_the_documentation_tells_what_is_measured(judged):
-    tuned = figures([pair for pair in judged if not pair[0].is_held_out])
-    held_out = figures([pair for pair in judged if pair[0].is_held_out])
-    assert f"| known when the words were chosen{tuned}" in DOCUMENTED
-    assert f"| held out{held_out}" in DOCUMENTED
+    for part, said in (
+        ("tuned", "known when the words were chosen"),
+        ("hold-out", "held out"),
+        ("added", "a payroll and twenty more, added later: now"),
+    ):
+        assert f"| {said}{figures([pair for pair in judged if pair[0].part == part])}" in DOCUMENTED
+
+
+def test_the_documentation_tells_how_many_columns_have_groups(judged):
+    for part in ("tuned", "hold-out", "added"):
+        columns = [
+            own.hierarchy is not None and own.hierarchy["kind"] != "flat"
+            for right, own in judged
+            if right.part == part and right.role == "q" == ROLES[own.role] and own.distinct_in_sample > 3
+        ]
+        assert f"| {part} | {sum(columns)} of {len(columns)} |" in DOCUMENTED
+
+
+def test_amounts_with_the_sign_of_a_currency_are_numbers(judged):
+    amounts = [own for right, own in judged if right.values.split()[0] in ("usd", "eur")]
+    assert len(amounts) == 16
+    assert {own.type for own in amounts} == {"number"}
+    assert {own.format.value for own in amounts} == {"$1,234.56", "1.234,56 €"}
 
 
 @pytest.mark.deep
@@ -128,6 +149,9 @@ def test_a_schema_gets_one_identifier_at_most(judged):
         ("Straße", "postal addresses"),
         ("Kreditkartennummer", "numbers of persons"),
         ("sexual_orientation", "beliefs or sexual life"),
+        ("Hire Date", "dates of stays, visits or events"),
+        ("tax_paid", "money"),
+        ("WEIGHT", "weights, be it of bodies, of goods or of a survey"),
     ],
 )
 def test_a_name_is_read_by_its_longest_word(name, title):
@@ -136,7 +160,22 @@ def test_a_name_is_read_by_its_longest_word(name, title):
     assert title in subject.title
 
 
-@pytest.mark.parametrize("name", ["", "x1", "column_7", "__", "42"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "x1",
+        "column_7",
+        "__",
+        "42",
+        "taxi",
+        "painting",
+        "confirmed",
+        "operating_system",
+        "raceway",
+        "famous",
+    ],
+)
 def test_a_name_that_says_nothing_has_no_subject(name):
     assert subject_of(name) is None
 
@@ -180,6 +219,24 @@ def test_values_overrule_what_a_name_says():
         "type_id": "quasi_identifier",
         "patient_id": "person",
     }
+
+
+def test_what_is_unsure_is_marked_so():
+    found = proposed(
+        {"weight": [f"{50 + i % 40}" for i in range(N)], "salary": [f"{i % 90}" for i in range(N)]}
+    )
+    assert (found["weight"].is_unsure, found["salary"].is_unsure) == (True, False)
+    assert "Look whether it does" in found["weight"].reason
+
+
+def test_dates_are_not_called_what_else_the_name_says():
+    found = proposed({"diagnosis_day": [f"2024-0{1 + i % 9}-11" for i in range(N)]})["diagnosis_day"]
+    assert found.reason.startswith("Its cells are dates, and its name says diagnoses")
+
+
+def test_numbers_of_areas_are_codes():
+    found = proposed({"tract": [str(100_100 + 700 * (i % 90)) for i in range(N)]})["tract"]
+    assert (found.type, found.hierarchy["kind"]) == ("categorical", "code_prefixes")
 
 
 def test_codes_are_no_numbers():

@@ -129,3 +129,23 @@ def test_a_short_cell_stays_short_and_exact(coefficient, exponent):
 )
 def test_what_is_written_otherwise_is_not_read(text, format_):
     assert read_cell(text, CellFormat(format_)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "format_", "number"),
+    [
+        ("$1,234.50", "$1,234.56", "1234.5"),
+        ("-$5.00", "$1,234.56", "-5"),
+        ("$-5", "$1,234.56", "-5"),
+        ("-$-5", "$1,234.56", None),
+        ("1,200", "$1,234.56", "1200"),
+        ("€5", "$1,234.56", None),
+        ("1.234,50 €", "1.234,56 €", "1234.5"),
+        ("1.234\u00a0€", "1.234,56 €", "1234"),
+        ("€ 1.234,5", "€1.234,56", "1234.5"),
+        ("£12", "£1,234.56", "12"),
+        ("1 234 €", "1 234,56 €", "1234"),
+    ],
+)
+def test_an_amount_has_the_sign_of_its_currency_or_none(text, format_, number):
+    assert read_cell(text, CellFormat(format_)) == number

@@ -47,6 +47,11 @@ def decided(content: bytes, **said: object) -> list[str]:
         (b"a b\n1 x\n2 y\n", "delimiter", "Only one column was found"),
         (b"a;b,c;d\n1;2,3;4\n5;6,7;8\n", "delimiter", "a comma or a semicolon"),
         (STATES, "missing", "NA looks like other values of country"),
+        (
+            b"size,k\n" + b"".join(b"%d,a\n" % own for own in (-8, *range(9))),
+            "missing",
+            "-8 stands apart below",
+        ),
         (b"rh,k\n+,a\n-,b\n+,a\n", "missing", "- looks like other values of rh"),
     ],
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from typing import Final
 
@@ -29,7 +30,10 @@ _MANY_VALUES: Final = 2_500
 """Distinct values in the sample from which a column is called text instead of categorical."""
 
 _LEADING_ZERO: Final = re.compile(r"[+-]?0\d")
-_GROUPS_OF_THREE: Final = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
+_GROUPS_OF_THREE: Final = re.compile(r"[+-]?[$£€]? ?[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})* ?€?")
+_MISSING_CODE: Final = re.compile(r"-(?:(\d)\1*|9+[78])")
+_MOST_CODES: Final = 4
+_FEWEST_NUMBERS: Final = 5
 _TRIED: Final = 100
 _SHAPES: Final = 3
 _LONGEST_SHAPE: Final = 20
@@ -44,6 +48,12 @@ _NUMBERS_BY_PREFERENCE: Final = (
     CellFormat.DOTS_AND_COMMA,
     CellFormat.APOSTROPHES_AND_POINT,
     CellFormat.BLANKS_AND_COMMA,
+    CellFormat.DOLLARS,
+    CellFormat.POUNDS,
+    CellFormat.EUROS_BEHIND_DOTS,
+    CellFormat.EUROS_BEFORE_COMMAS,
+    CellFormat.EUROS_BEFORE_DOTS,
+    CellFormat.EUROS_BEHIND_BLANKS,
 )
 """Of formats that read equally many cells the first is proposed: the one that allows the least beside."""
 
@@ -169,8 +179,25 @@ def _of_numbers(cells: Sequence[str | None], counts: Mapping[str, int], chosen: 
     note = ""
     if separated and all(_GROUPS_OF_THREE.fullmatch(text) for text in separated):
         note = "Its point or comma may separate thousands or decimals: look which of them it does."
+    apart = set_apart({read_cell(text, chosen) for text in counts})
+    if apart:
+        one = len(apart) == 1
+        note += (
+            f"{' ' if note else ''}{', '.join(apart)} {'stands' if one else 'stand'} apart below its other "
+            f"numbers: {'it' if one else 'they'} may mean that a value is missing."
+        )
     is_usual = chosen is CellFormat.POINT and not (separated and _merges(counts))
     return _with_exceptions("number", cells, chosen, None if is_usual else chosen, note)
+
+
+def set_apart(numbers: Collection[str | None]) -> tuple[str, ...]:
+    """Negative numbers that may mean missing values: few, one digit repeated, a gap below all the others."""
+    below = sorted((own for own in numbers if own is not None and own.startswith("-")), key=Decimal)
+    others = [Decimal(own) for own in numbers if own is not None and own not in below]
+    are_codes = all(_MISSING_CODE.fullmatch(own) for own in below)
+    if not 0 < len(below) <= _MOST_CODES or len(others) < _FEWEST_NUMBERS or not are_codes:
+        return ()
+    return () if min(others) - Decimal(below[-1]) <= 1 else tuple(below)
 
 
 def _merges(counts: Mapping[str, int]) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 
 from app.domain.hierarchies.cell_formats import is_number
 from app.services.datasets.ingest.column_names import with_index
-from app.services.datasets.ingest.column_types import propose_type
+from app.services.datasets.ingest.column_types import propose_type, set_apart
 from app.services.datasets.ingest.dialect import BLANKS
 
 USUAL_MARKERS: Final = ("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "-")
@@ -93,7 +93,7 @@ def may_be_trimmed(cells: Texts) -> bool:
 
 
 def markers_of(columns: Mapping[str, Texts]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Doubt, ...]]:
-    """The usual markers that mean missing values, notes on all, and doubts.
+    """The usual markers that mean missing values, notes on all, and doubts; of negative codes, too.
 
     A marker means that where all else in a column are numbers or dates; elsewhere it is a value. It is in
     doubt where it is built like the other values of a column, such as NA among codes of countries.
@@ -120,10 +120,17 @@ def markers_of(columns: Mapping[str, Texts]) -> tuple[tuple[str, ...], tuple[str
         how: "; ".join(f"{own} (in {_listed(places[own])})" for own in markers)
         for how, markers in said.items()
     }
-    doubts = (
-        f"{marker} looks like other values of {_listed(names)}: it may be one, or mean that one is missing."
-        for marker, names in alike.items()
-    )
+    apart: dict[str, list[str]] = defaultdict(list)
+    for name, cells in columns.items():
+        numbers = {cell for cell in cells if cell is not None and is_number(cell)}
+        codes = set_apart(numbers)
+        for code in codes if codes and _is_measured(cells) else ():
+            apart[code].append(name)
+    is_one = {
+        **{own: f"looks like other values of {_listed(names)}" for own, names in alike.items()},
+        **{own: f"stands apart below other numbers of {_listed(names)}" for own, names in apart.items()},
+    }
+    doubts = (f"{own} {so}: it may be one, or mean that one is missing." for own, so in is_one.items())
     notes = tuple(f"{how}: {markers}." for how, markers in told.items() if markers)
     return tuple(said["Taken for missing values"]), notes, tuple(Doubt("missing", own) for own in doubts)
 

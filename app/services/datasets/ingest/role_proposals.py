@@ -117,9 +117,9 @@ def subject_of(name: str) -> Subject | None:
         for start in range(len(tokens))
         for end in range(start + 1, min(len(tokens), start + _LONGEST_SPAN) + 1)
     )
-    fits = ((len(word.strip("*")), -place) for word, place in _words() if _fits(word, spans))
-    _, place = max(fits, default=(0, 1))
-    return SUBJECTS[-place] if place <= 0 else None
+    fits = ((len(word.strip("*?")), -place, word) for word, place in _words() if _fits(word, spans))
+    _, place, word = max(fits, default=(0, 1, ""))
+    return replace(SUBJECTS[-place], is_unsure=word.endswith("?")) if place <= 0 else None
 
 
 @cache
@@ -132,7 +132,7 @@ def _words() -> tuple[tuple[str, int], ...]:
 
 def _fits(word: str, spans: Collection[str]) -> bool:
     if "*" not in word:
-        return word in spans
+        return word.removesuffix("?") in spans
     inside = word.strip("*")
     if word.startswith("*") and word.endswith("*"):
         return any(inside in span for span in spans)
@@ -180,7 +180,9 @@ def _named(column: _Column, subject: Subject | None) -> RoleProposal | None:
     """The role of what the name says, unless the values speak against it."""
     if subject is None:
         return None
-    says = f"Its name says {subject.title}"
+    says = f"Its name {'may say' if subject.is_unsure else 'says'} {subject.title}"
+    if column.type.type == "date" and "date" not in subject.title:
+        says = f"Its cells are dates, and its name says {subject.title}"
     if subject.role == DIRECT:
         is_few = len(column.counts) <= _FEW_VALUES and column.present >= _ENOUGH_ROWS
         if is_few and all(len(text) <= _LONGEST_MARK for text in column.counts):
@@ -190,9 +192,9 @@ def _named(column: _Column, subject: Subject | None) -> RoleProposal | None:
         return RoleProposal("other", f"{says}, which should not be released.")
     if _are_texts(column):
         return RoleProposal("other", f"{says}, but its cells are free text, which may name people.")
-    if subject.role == SENSITIVE:
-        return RoleProposal(SENSITIVE, f"{says}, which others must not learn.", subject.is_code)
-    return RoleProposal(QUASI, f"{says}, which others may know.", subject.is_code)
+    knows = "others must not learn" if subject.role == SENSITIVE else "others may know"
+    asked = " Look whether it does: the word has other meanings." if subject.is_unsure else ""
+    return RoleProposal(subject.role, f"{says}, which {knows}.{asked}", subject.is_code, subject.is_unsure)
 
 
 def _are_texts(column: _Column) -> bool:

@@ -1,8 +1,10 @@
 """Words by which columns are called, in several languages, and what columns called so hold.
 
 A subject is found in a column's name by its words. A word is written in lower case without accents; ``*``
-before or behind it allows other letters there, and ``+`` joins several words that follow one another. To add
-a word or a language, add it to the text.
+before or behind it allows other letters there, and ``+`` joins several words that follow one another. ``?``
+behind a word says that it means other things as often: whoever knows the table is to look. Words stand
+for themselves, so that a taxi is no tax; ``*`` is for stems that hardly anything else begins or ends with,
+and for what German joins. To add a word or a language, add it to the text.
 """
 
 from __future__ import annotations
@@ -25,12 +27,15 @@ class Subject:
         Names that such columns have.
     is_code
         Whether its cells are codes even where they are written as numbers.
+    is_unsure
+        Whether the word that was found means other things as often.
     """
 
     title: str
     role: str
     words: frozenset[str]
     is_code: bool = False
+    is_unsure: bool = False
 
 
 def _subject(title: str, role: str, words: str, *, is_code: bool = False) -> Subject:
@@ -53,7 +58,7 @@ _DIRECT: Final = (
         patient+number member+number customer+number client+number policy+number card+number
         invoice+number account+number claim+number reference+number voter+reg+num registration+number
         record+number case+number *patientennummer *personalnummer *kundennummer *mitgliedsnummer
-        *fallnummer *vertragsnummer *aktenzeichen *patientnummer klantnummer personeelsnummer
+        *fallnummer *spendernummer *vertragsnummer *aktenzeichen *patientnummer klantnummer personeelsnummer
         *numero+patient numero+dossier numero+client num+patient num+dossier matricule numero+paciente
         numero+cliente numero+historia expediente numero+paziente matricola numer+pacjenta numer+klienta
         prontuario account konto kontonummer iban bic *kreditkarte* credit+card card+no imei device+id
@@ -84,13 +89,14 @@ _DIRECT: Final = (
 
 _DROPPED: Final = (
     _subject("remarks in free text", DROPPED, """
-        remark* comment* notes free+text freetext narrative message observation* memo
+        remark remarks comment comments notes free+text freetext narrative message observation* memo
         *bemerkung* anmerkung* kommentar* freitext notiz* hinweis* *beschreibung anamnese epikrise
         commentaire* remarque* observaciones comentario* anotacoes osservazioni commento commenti
         annotazioni opmerking* toelichting uwagi komentarz* opis
     """),
     _subject("weights of a survey", DROPPED, """
-        fnlwgt finalweight* *wgtp pwgt* *wgt wtint* wtmec* survey+weight sampling+weight weighting*
+        fnlwgt finalweight* *wgtp pwgt* *wgt wtint* wtmec* *perwt survey+weight sampling+weight weighting*
+        wave+weight final+weight wtssall wtssps hhwt
         hochrechnung* gewichtungsfaktor ponderation poids+sondage llcpwt design+weight person+weight
     """),
 )  # fmt: skip
@@ -110,35 +116,37 @@ _QUASI: Final = (
         salutation civilite tratamiento aanhef derived+sex pronoun*
     """),
     _subject("postal codes", QUASI, """
-        zip* *zip postcode* postal* post+code zip+code plz *plz postleitzahl code+postal cp codigo+postal
-        codigopostal cap cep kod+pocztowy kodpocztowy pincode
+        zip zips *zip zipcode* postcode* postal* post+code zip+code plz *plz postleitzahl code+postal cp
+        codigo+postal codigopostal cap cep kod+pocztowy kodpocztowy pincode
     """, is_code=True),
+    _subject("places", QUASI, """
+        area? location? location+area distance+from+home distance+to+work embarked destination
+    """),
     _subject("places", QUASI, """
         city city+name town village municipality county county+name state state+name st province region
         country country+name country+of+birth native+country district borough tract census+tract puma fips
-        suburb neighbourhood neighborhood residence location location+name area urban* rural*
-        distance+from+home embarked destination ort wohnort geburtsort stadt gemeinde kreis landkreis
-        bundesland land bezirk stadtteil commune ville departement pays canton quartier ciudad localidad
-        municipio poblacion provincia comunidad pais comune citta regione paese residenza cidade estado
-        bairro uf concelho distrito freguesia woonplaats plaats gemeente provincie miasto miejscowosc
-        gmina powiat wojewodztwo kraj
-    """),
+        suburb neighbourhood neighborhood residence location+name urban urbanicity rural zone home+zone ort
+        wohnort geburtsort stadt gemeinde kreis landkreis bundesland land bezirk stadtteil commune ville
+        departement pays canton quartier ciudad localidad municipio poblacion provincia comunidad pais
+        comune citta regione paese residenza cidade estado bairro uf concelho distrito freguesia woonplaats
+        plaats gemeente provincie miasto miejscowosc gmina powiat wojewodztwo kraj
+    """, is_code=True),
     _subject("nationalities or origins", QUASI, """
-        nationalit* citizen* cit native foreign* immigra* migra* staatsangehorigkeit staatsburgerschaft
-        nacionalidad* cittadinanza nazionalita obywatelstwo narodowosc
+        nationalit* citizen* cit native foreign foreigner* immigra* migration* migrant* staatsangehorigkeit
+        staatsburgerschaft nacionalidad* cittadinanza nazionalita obywatelstwo narodowosc
     """),
     _subject("races or ethnic groups (specially protected by Article 9 of the GDPR)", QUASI, """
-        race* racial ethnic* rac1p hisp hispanic ridreth* skin+colo*r ancestry hautfarbe ethnie etnia raza
-        raca ras pochodzenie
+        race races raceethnicity racial ethnic* rac1p hisp hispanic ridreth* skin+colo*r ancestry hautfarbe
+        ethnie etnia raza raca ras pochodzenie
     """),
     _subject("languages", QUASI, """
         language* lang mother+tongue sprache *sprache langue idioma lingua taal moedertaal jezyk
     """),
     _subject("family situations", QUASI, """
         marital* married marriage mar maristat dmdmartl civil+status relationship* partner spouse
-        personal+status household* hh+size children child* dependent* num+dependents family* fam* sibling*
-        sibsp parch guardian mother* father* parent* *familienstand steuerklasse kinder* haushalt* ehepartner
-        zivilstand situation+familiale situation+matrimoniale etat+civil enfants menage conjoint
+        personal+status household* hh+size children child* dependent* num+dependents family* fam families
+        sibling* sibsp parch guardian mother* father* parent* *familienstand steuerklasse kinder* haushalt*
+        ehepartner zivilstand situation+familiale situation+matrimoniale etat+civil enfants menage conjoint
         estado+civil hijos conyuge stato+civile figli coniuge filhos agregado burgerlijke+staat kinderen
         gezin* stan+cywilny dzieci
     """),
@@ -149,30 +157,42 @@ _QUASI: Final = (
         escolaridad* instruccion escuela istruzione studi titolo+studio scuola escola opleiding*
         wyksztalcenie szkola
     """),
+    _subject("hours or lengths of work", QUASI, """
+        hours+per+week typical+hours hours+worked working+hours job+hours jbhrs emp+length years+at+company
+        years+of+experience experience+years seniority tenure? *dienstjahre wochenstunden arbeitszeit*
+        betriebszugehorigkeit*
+    """),
     _subject("occupations or employers", QUASI, """
-        occupation* job jobs job+title job+role profession* work* employ* employer emp+title emp+length
-        position department dept division industry sector trade economic+activity hours+per+week tenure
-        years+at+company seniority hire* hiring team business+travel job+level beruf* tatigkeit branche
-        abteilung *eintritt* austritt* arbeitgeber stelle taetigkeit metier poste emploi fonction
+        occupation* job jobs job+title job+titles job+role profession* work works worker* working*
+        workclass workplace* wrkstat employ* employer emp+title
+        position? department dept division? industry sector trade? economic+activity
+        team? business+travel job+level beruf* tatigkeit branche
+        abteilung arbeitgeber stelle taetigkeit metier poste emploi fonction
         service+affectation embauche ocupacion puesto trabajo profesion departamento cargo professione
         lavoro mansione impiego reparto profissao ocupacao emprego beroep functie werkgever afdeling zawod
-        stanowisko dzial pclass occ occp occrecode isco* prestg* indp naics* nace*
+        stanowisko dzial pclass prestg*
     """),
+    _subject("codes of occupations or industries", QUASI, """
+        occ occp occrecode isco* indp naics* nace*
+    """, is_code=True),
     _subject("dates of stays, visits or events", QUASI, """
         admission* admission+date admission+location admit* admittime discharge* discharge+date dischtime
-        arrival* visit+date incident+date event+date registr* registration+date signup* sign+up+date
-        joined join+date start+date end+date onset* service+date dod date+of+death death+date death+dt
-        death+year *aufnahme* *entlass* sterbedatum todesdatum besuchsdatum date+entree date+sortie
-        date+admission date+deces fecha+ingreso fecha+alta fecha+defuncion data+ricovero data+dimissione
-        data+decesso data+internacao data+alta data+obito opname* ontslag* overlijdensdatum data+przyjecia
-        data+wypisu data+zgonu time+of+visit anchor+year
+        arrival* visit+date incident+date event+date registr* registration+date signup* sign+up+date joined
+        joined+date join+date hire hired hire+date hiring hiring+date leaving+date leaving left+date
+        exit+date termination+date terminated *eintritt* *austritt* *einzugsdatum *auszugsdatum *datum
+        vaccination+date pickup+datetime dropoff+datetime application+date donation+date contract+start
+        stop+date start+date end+date onset* service+date dod date+of+death death+date death+dt death+year
+        *aufnahme* *entlass* sterbedatum todesdatum besuchsdatum date+entree date+sortie date+admission
+        date+deces fecha+ingreso fecha+alta fecha+defuncion data+ricovero data+dimissione data+decesso
+        data+internacao data+alta data+obito opname* ontslag* overlijdensdatum data+przyjecia data+wypisu
+        data+zgonu time+of+visit anchor+year
     """),
     _subject("institutions or insurers", QUASI, """
-        hospital hospital+name facility facility+name clinic clinic+name school+name branch+name
-        company+name department+name provider+name ward station store shop branch insurance* insurer*
-        payer* payor* payment+typology krankenhaus klinik krankenkasse *versicher* kasse kostentrager
-        filiale hopital etablissement mutuelle assur* clinica aseguradora mutua seguro* ospedale assicura*
-        convenio ziekenhuis verzeker* szpital ubezpiecz*
+        hospital hospital+name taxi+company company facility facility+name clinic clinic+name school+name
+        branch+name company+name department+name provider+name ward station store shop branch insurance*
+        insurer* payer* payor* payment+typology krankenhaus klinik krankenkasse *versicher* kasse
+        kostentrager filiale hopital etablissement mutuelle assur* clinica aseguradora mutua seguro*
+        ospedale assicura* convenio ziekenhuis verzeker* szpital ubezpiecz*
     """),
     _subject("homes or vehicles", QUASI, """
         housing home+ownership dwelling owner vehicle* auto auto+make auto+model auto+year car+make
@@ -183,44 +203,50 @@ _QUASI: Final = (
 
 _SENSITIVE: Final = (
     _subject("diagnoses or complaints", SENSITIVE, """
-        diag diag* *diagnos* *diagnosis disease* illness* icd* condition* symptom* *complaint comorbid*
-        ccs drg apr+drg cause+of+death chest+pain* pain* injur* *krankheit* *erkrankung* beschwerden
-        befund* maladie* enfermedad* patologia* malattia* doenca* ziekte* aandoening* choroba rozpoznanie
-        asthma* diabet* cancer* tumo*r alzh* sp+alzhdmta depress* sp+depressn stroke* heart* hiv* aids
-        covid* infection* dementia
+        diag diag* *diagnos* *diagnosis disease* illness* icd* condition* symptom* *complaint comorbid* ccs
+        drg apr+drg cause+of+death chest+pain* pain pains painful injur* reaction reactions adverse+reaction
+        *krankheit* *erkrankung* beschwerden befund* maladie* enfermedad* patologia* malattia* doenca*
+        ziekte* aandoening* choroba rozpoznanie asthma* diabet* cancer* tumo*r alzh* sp+alzhdmta depress*
+        sp+depressn stroke* heart* hiv* aids covid* infection* dementia
     """, is_code=True),
     _subject("states of health or treatments", SENSITIVE, """
-        health* genhlth gesund* sante etat+de+sante salud estado+salud salute saude gezondheid* zdrowi*
-        bmi *bmi weight height body* blood* *pressure bp bpxs* bpxd* lbx* cholesterol* glucose* sugar*
-        hba1c insulin* smok* smq* tobacco alcohol* drug* lab* test+result* treatment* therap* medication*
-        num+medications medicine *med *meds medic* prescription* procedure* surger* surgical operation
-        specialty medical+specialty pregnan* disab* dis handicap* behinder* *behinderung minusvalia
-        discapacidad* invalid* deficiencia niepelnosprawn* severity triage* icu* hosp hospitali* readmi*
-        length+of+stay los time+in+hospital disposition patient+disposition expire* *expire+flag death*
-        died deceased surviv* mortality vaccin* sick* absence* absent* krankheitstage fehltage *fehlzeit*
-        admission+type type+of+admission special+needs *forderbedarf *foerderbedarf medikament* medikation
-        therapie* behandlung* operationsschlussel blut* gewicht groesse medicament* traitement*
-        tratamiento* farmac* trattamento* tratamento* behandeling* leki leczenie fitness genom* genetic*
-        dna
+        health* genhlth gesund* sante etat+de+sante salud estado+salud salute saude gezondheid* zdrowi* bmi
+        *bmi body+weight weight+kg weight+lb weight+lbs height body body+fat blood* *pressure bp bpxs* bpxd*
+        lbx* cholesterol* glucose* sugar* hba1c insulin* smok* smq* tobacco alcohol* alkohol* promille drug*
+        lab* test+result* treatment* therap* medication* num+medications medicine med meds medic*
+        prescription* procedure* surger* surgical operation specialty medical+specialty pregnan* disab* dis
+        handicap* behinder* *behinderung minusvalia discapacidad* invalid* deficiencia niepelnosprawn*
+        severity triage* icu* hosp hospitali* readmi* length+of+stay los time+in+hospital disposition
+        patient+disposition expire* *expire+flag death* died deceased surviv* mortality vaccin* sick*
+        absence* absent* krankheitstage fehltage *fehlzeit* admission+type type+of+admission special+needs
+        *forderbedarf *foerderbedarf medikament* medikation therapie* behandlung* operationsschlussel blut*
+        gewicht groesse korpergewicht korpergrosse heart+rate resting+heart+rate medicament* traitement*
+        tratamiento* farmac* trattamento* tratamento* behandeling* leki leczenie fitness genom* genetic* dna
+    """),
+    _subject("weights, be it of bodies, of goods or of a survey", SENSITIVE, """
+        weight? weights? poids? peso?
     """),
     _subject("money, debts or prices", SENSITIVE, """
-        salary salaries income* annual+inc wage* wagp pincp hincp indfmpir pay payroll earning* bonus
-        gehalt *gehalt lohn *lohn brutto* netto* einkommen* *einkommen verdienst* salaire* revenu*
-        remuneration* salario* sueldo* ingresos renta stipendio reddito retribuzione renda* rendimento*
-        ordenado salaris* inkomen* loon wynagrodzen* pensja dochod* zarobki cost* *kosten charges
-        total+charges monthly+charges cout* coste* costo* custo* koszt* amount* *amount amt *amt *betrag
-        montant* importe* importo* valor+total bedrag* kwota price* fare* premium* claim+amount
-        total+claim* claims balance* *balance saldo* loan* kredit* *kredit* credit* debt* dti savings*
-        checking* capital* wealth asset* mortgage* spend* total+spend spent purchase* payment*
-        payment+method reimb* *reimb* points deposit* int+rate interest+rate term mahn* arrear* default*
-        bankrupt* insolven* denial* action+taken limit+bal bill+amt* dette* deuda* debito* divida* schuld*
-        dlug* tax* steuerklasse* vermogen* pension* benefit* sozialhilfe* purpose
+        salary salaries salary+or+hourly rate+of+pay hourly+rate household+income household+salary
+        family+income tip+amount tagessatz *kaltmiete *warmmiete *miete *schulden rent+paid customs+value
+        tariff? annual+kwh income* annual+inc wage wages wagp pincp hincp indfmpir pay payroll earning*
+        bonus gehalt *bruttogehalt *nettogehalt *jahresgehalt *monatsgehalt *grundgehalt lohn *lohn brutto*
+        netto* einkommen* *einkommen verdienst* salaire* revenu* remuneration* salario* sueldo* ingresos
+        renta stipendio reddito retribuzione *rinc renda* rendimento* ordenado salaris* inkomen* loon
+        wynagrodzen* pensja dochod* zarobki cost costs *kosten charges total+charges monthly+charges cout*
+        coste* costo* custo* koszt* amount* *amount amt *amt *betrag montant* importe* importo* valor+total
+        bedrag* kwota price* fare fares premium* claim+amount total+claim* claims balance* *balance saldo*
+        loan* kredit* *kredit* credit* debt* dti savings* checking* capital* wealth asset* mortgage* spend*
+        total+spend spent purchase* payment* payment+method reimb* *reimb* points? deposit* int+rate
+        interest+rate term? mahn* arrear* default* bankrupt* insolven* denial* action+taken limit+bal
+        bill+amt* dette* deuda* debito* divida* schuld* dlug* tax taxes tax+paid tax+amount tax+due
+        income+tax taxable* steuerklasse* vermogen* pension* benefit* sozialhilfe* purpose?
     """),
     _subject("marks, ratings or outcomes", SENSITIVE, """
-        grade grades grade+final final+grade mark marks gpa score* *score score+text rating* *rating
-        performance* satisfaction* job+satisfaction evaluation* outcome* *outcome result* target label
-        class y churn* attrition* turnover fraud* duration note noten zensur* bewertung* beurteilung*
-        leistung* calificacion* voto nota notas cijfer* ocena oceny
+        grade grades grade+final final+grade mark marks gpa score scores *score score+text rating ratings
+        credit+rating performance* satisfaction* job+satisfaction evaluation* outcome outcomes *outcome
+        result results target? label? class? y? churn* attrition* turnover fraud* duration? note? noten
+        zensur* bewertung* beurteilung* leistung* calificacion* voto nota notas cijfer* ocena oceny
     """),
     _subject("beliefs or sexual life", SENSITIVE, """
         relig* faith belief* denomination *konfession* glaube* kirche* kirchensteuer* culte religi*
@@ -229,9 +255,10 @@ _SENSITIVE: Final = (
         orientation transgender
     """),
     _subject("offences or convictions", SENSITIVE, """
-        crim* convict* conviction* offen* arrest* charge+degree charge+desc priors* prior+count juv*
-        recid* *recid felon* sentence* prison* incident+severity probation parole straf* *straftat*
-        verurteil* vorstrafe* delit* delito* reato* condamn* condena* karal* denuncia* violation*
+        crime* criminal* crim convict* conviction* offence* offense* offender* arrest arrests arrested
+        charge+degree charge+desc priors* prior+count juv juvenile* recid* *recid felon* sentence* prison*
+        incident+severity probation parole straf* *straftat* verurteil* vorstrafe* delit* delito* reato*
+        condamn* condena* karal* denuncia* violation*
     """),
 )  # fmt: skip
 
