@@ -49,11 +49,8 @@ class Scope:
         """All columns of FROM."""
         return tuple(own for source in self.sources for own in source.fields)
 
-    def let_be_null(self, first: int) -> None:
-        """An outer join may put NULL in the place of the item that begins here."""
-        places = next(
-            range(own.first, own.first + len(own.fields)) for own in self.sources if own.first == first
-        )
+    def let_be_null(self, places: range) -> None:
+        """An outer join may put NULL in the place of the item that has these."""
         self._change(places, lambda own: replace(own, may_be_null=True))
 
     def let_look_like(self, place: int, other: ColumnType) -> None:
