@@ -261,13 +261,11 @@ class Conditions:
 
     def _in(self, node: exp.In, scope: Scope, wanted: bool) -> Alternatives:
         query = node.args.get("query")
+        if not (node.expressions if query is None else wanted):
+            raise _NotConjunctive
         if query is not None:
-            if not wanted:
-                raise _NotConjunctive
             left = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
             return self._subquery(node, query, scope, [self._operand(own, scope) for own in left])
-        if not node.expressions:
-            raise _NotConjunctive
         parts = [
             self._compare(node, node.this, "=" if wanted else "!=", own, scope) for own in node.expressions
         ]

@@ -62,8 +62,8 @@ class Kinds:
         tokens = self.text.tokens
         words = zip(tokens, tokens[2:], strict=False)
         called = [unit for own, unit in words if own.text.lower() == "date_part"]
-        are_written = all(unit.token_type == TokenType.STRING for unit in called)
-        return ("date_part" if are_written else "") if called else "extract"
+        unwritten = any(unit.token_type != TokenType.STRING for unit in called)
+        return "" if unwritten else "date_part" if called else "extract"
 
     def of_column(self, node: exp.Expr) -> str:
         """The kind of a column that shows the expression."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from math import prod
 from typing import Final
 
 from sqlglot import exp
@@ -254,10 +255,7 @@ class Translation:
 
     def _put_together(self, found: From, conditions: Conditions, node: exp.Expr) -> Rows | None:
         """The rows of FROM that meet all conditions; None: there are too many alternatives."""
-        sizes = [sum(len(group.bodies) for group in item.rows.groups) for item in found.items]
-        number = 1
-        for size in sizes:
-            number *= size
+        number = prod(sum(len(group.bodies) for group in item.rows.groups) for item in found.items)
         rows = joined([item.rows for item in found.items]) if number <= MOST_ALTERNATIVES else None
         if rows is None:
             conditions.note(node, f"more than {MOST_ALTERNATIVES} alternatives")
