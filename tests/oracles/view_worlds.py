@@ -132,6 +132,17 @@ EXTREME = (
 )
 """With values on which some expressions fail that others of the type let pass."""
 FUNCTIONS = {
+    "moment": (
+        "date_trunc('day', {0}) = '2020-01-01'",
+        "date_trunc('day', {0}) <> DATE '2020-01-01'",
+        "date_trunc('day', {0}) <= {2}",
+        "date_trunc('hour', {0}) > '2020-01-01 11:00'",
+        "date_trunc('hour', {0}) BETWEEN '2020-01-01' AND {2}",
+        "date_trunc('month', {0}) = {2}",
+        "date_part('year', {0}) = 2020",
+        "date_part('year', {0}) > 2019",
+        "date_part('hour', {0}) = 12",
+    ),
     "date": (
         "GREATEST({0}, {1}) > {2}",
         "NULLIF({0}, {1}) IS NULL",
@@ -433,10 +444,10 @@ class Grammar:
 
     def sources(self, depth: int, outer: Sequence[Source]) -> tuple[str, list[Source]]:
         """A FROM, and what it has."""
-        text, own = self.item(depth, outer, ())
-        found = [own]
+        text, found = self.joined(depth, outer, ())
         for _ in range(self.random.choice([0, 0, 0, 1, 1, 2])):
-            item, own = self.item(depth, outer, found)
+            item, added = self.joined(depth, outer, found)
+            own = self.random.choice(added)
             wild = [] if self.plain else [" LEFT JOIN ", " RIGHT JOIN ", " FULL JOIN "]
             how = self.random.choice([", ", " CROSS JOIN ", " JOIN ", " JOIN ", *wild])
             if how in (", ", " CROSS JOIN "):
@@ -446,12 +457,24 @@ class Grammar:
             elif self.chance(0.3):
                 text += f"{how}{item} USING ({self.random.choice(own[1])})"
             else:
-                visible = [*found, own, *outer] if self.chance(0.5) else [*found[-1:], own]
+                visible = [*found, *added, *outer] if self.chance(0.5) else [*found[-1:], own]
                 full = how == " FULL JOIN "
-                on = self.equal([*found, own]) if full else self.condition(min(depth, 1), visible)
+                on = self.equal([*found, *added]) if full else self.condition(min(depth, 1), visible)
                 text += f"{how}{item} ON {on}"
-            found.append(own)
+            found += added
         return text, found
+
+    def joined(
+        self, depth: int, outer: Sequence[Source], before: Sequence[Source]
+    ) -> tuple[str, list[Source]]:
+        """An item of FROM, sometimes a join in parentheses, and what it has."""
+        text, own = self.item(depth, outer, before)
+        if not self.chance(0.07) or len(before) > 3:
+            return text, [own]
+        other, its = self.item(depth, outer, [*before, own])
+        how = self.random.choice(["JOIN", "JOIN", *([] if self.plain else ["LEFT JOIN", "RIGHT JOIN"])])
+        on = self.condition(min(depth, 1), [own, its, *outer])
+        return f"({text} {how} {other} ON {on})", [own, its]
 
     def item(self, depth: int, outer: Sequence[Source], before: Sequence[Source]) -> tuple[str, Source]:
         """A table or a subquery, called otherwise than those before it, and perhaps as one around it."""
@@ -462,6 +485,13 @@ class Grammar:
             names = tuple(self.random.sample("abc", arity))
             inner = self.combined(depth - 1, arity, outer if self.chance(0.2) else ())
             return f"({inner}) AS {alias}({', '.join(names)})", (alias, names)
+        if not self.plain and self.chance(0.04):
+            names = tuple(self.random.sample("abc", 2))
+            what = f"VALUES {', '.join(f'({self.value()}, {self.value()})' for _ in '12')}"
+            what, is_lateral = self.random.choice(
+                [(what, ""), (self.combined(min(depth, 1), 2, [*before, *outer]), "LATERAL ")]
+            )
+            return f"{is_lateral}({what}) AS {alias}({', '.join(names)})", (alias, names)
         tables = [(name, tuple(own for own, *_ in table.columns)) for name, table in self.schema.items()]
         name, columns = self.random.choice([*tables, *self.named * 2])
         if name not in taken and self.chance(0.3):
@@ -496,7 +526,8 @@ class Grammar:
                 f"({column}, {self.column(sources)}) {self.random.choice(['', 'NOT '])}IN "
                 f"(({self.value()}, {self.value()}), ({self.value()}, {self.value()}))",
                 f"{column} = ANY('{{1,{self.random.choice(['2', 'null', 'x'])}}}')",
-                f"{column} {self.random.choice(['', 'NOT '])}LIKE '{self.random.choice(['x', 'x%', '_'])}'",
+                f"{column} {self.random.choice(['LIKE', 'NOT LIKE', '~~', '!~~'])} "
+                f"'{self.random.choice(['x', 'x%', '_', 'x_%'])}'",
                 f"{self.random.choice(['LOWER', 'UPPER'])}({column}) {operator} {self.value()}",
                 f"EXTRACT(YEAR FROM {column}) {operator} {self.random.choice(['2019', '2020'])}",
                 f"EXTRACT(YEAR FROM {column}) {self.random.choice(['', 'NOT '])}BETWEEN 2018 AND 2019",
@@ -565,5 +596,7 @@ def drawn_queries(random: Random, schema: Schema, number: int) -> Iterator[str]:
     more = {} if schema in INTEGERS else {"constants": literals(schema)}
     if schema in EXTREME:
         more["functions"] = FUNCTIONS["date" if schema is EXTREME[0] else "number"]
+    if any(kind == "timestamp" for table in schema.values() for _, kind, _ in table.columns):
+        more["functions"] = (*more.get("functions", ()), *FUNCTIONS["moment"])
     for _ in range(number):
         yield Grammar(random, schema, random.random() < 0.45, **more).query()

@@ -392,6 +392,6 @@ class ViewCheck(ViewCheckSummary):
     """The queries whose answers are to stay secret."""
     views: Annotated[list[CheckedQuery], Field(max_length=200)]
     """The queries whose answers are to be published."""
-    decision: Annotated[str | None, Field(examples=["views/6"])] = None
+    decision: Annotated[str | None, Field(examples=["views/7"])] = None
     """The version of what has decided it: a later one may decide otherwise, or say more."""
     result: Annotated[ViewCheckAnswer | None, Field(description="Null until a run has brought it.")]

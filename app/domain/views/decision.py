@@ -22,7 +22,7 @@ from app.domain.views.enumeration import Enumeration
 from app.domain.views.evaluation import is_disclosure
 from app.domain.views.freezing import frozen
 from app.domain.views.instances import Side, Witness
-from app.domain.views.normal_form import Branch, NormalQuery
+from app.domain.views.normal_form import Branch
 from app.domain.views.patterns import Candidate, Hit, Patterns, Subgoals
 from app.domain.views.queries import Query
 from app.domain.views.query_classes import is_row_determined
@@ -48,7 +48,7 @@ Reason = Literal[
 ]
 WORST: tuple[Verdict, ...] = ("DISCLOSES", "UNKNOWN", "PRIVATE_IF_KEYS_ARE_UNKNOWN_TO_READERS", "PRIVATE")
 """Verdicts, the worst first."""
-VERSION: Final = 6
+VERSION: Final = 7
 """Grows when a pair could be given another verdict, example or explanation than before, or a secret be found
 to be constant, and when the document of a pair says more.
 """
@@ -171,7 +171,10 @@ class _Pair:
         return self._enumerated(filter(None, map(patterns.joined, undecided)))
 
     def _hits(self, patterns: Patterns) -> tuple[Iterator[Hit], Method]:
-        if all(map(self._is_row_determined, (self.secret, self.view), self._written)):
+        pairs = zip((self.secret, self.view), self._written, strict=True)
+        if all(
+            is_row_determined(own, self.schema, keeps_duplicates=it.keeps_duplicates) for own, it in pairs
+        ):
             return patterns.overlaps(), "row_determined"
         return patterns.hits(), "pattern"
 
@@ -187,9 +190,6 @@ class _Pair:
             )
             if found.verdict != "PRIVATE":
                 yield hit, found
-
-    def _is_row_determined(self, query: NormalQuery, written: Query) -> bool:
-        return is_row_determined(query, self.schema, keeps_duplicates=written.keeps_duplicates)
 
     def _first_look(self, hit: Hit) -> Iterator[Witness]:
         """Witnesses that are soon found: with values that no query names, or the first of all values."""

@@ -139,13 +139,9 @@ def _is_found(query: NormalQuery, side: Side, work: Work) -> bool:
     rows = [Atom(row.relation, tuple(map(Constant, row.cells))) for row in side.others]
     goal: tuple[Term, ...] = tuple(map(Constant, side.answer))
     return any(
-        finds(disjunct, rows, goal, work, may_be_null=_is_null, follows=_is_true)
-        for disjunct in query.disjuncts
+        finds(own, rows, goal, work, may_be_null=lambda it: it == Constant(None), follows=_is_true)
+        for own in query.disjuncts
     )
-
-
-def _is_null(term: Term) -> bool:
-    return isinstance(term, Constant) and term.value is None
 
 
 def _is_true(own: Comparison) -> bool:

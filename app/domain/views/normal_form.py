@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from app.domain.views.orders import holds, may_hold
+from app.domain.views.orders import may_hold
 from app.domain.views.queries import Atom, Comparison, Constant, Operator, Query, Rule, Term, Variable
 from app.domain.views.ranges import Range, common
 from app.domain.views.relational_schema import RelationalSchema
@@ -144,7 +144,7 @@ def _disjunct(
     comparisons = [
         own
         for own in dict.fromkeys(equal.comparison(own) for own in rule.comparisons if own.operator != "=")
-        if not (own.operator == "<=" and own.left == own.right) and not _is_true(own)
+        if not (own.operator == "<=" and own.left == own.right)
     ]
     if not may_hold(comparisons, lambda term: ranges.get(term, Range()), work):
         return None
@@ -157,7 +157,10 @@ def _disjunct(
     return Disjunct(
         equal.terms(goal),
         tuple(body),
-        tuple(own for own in comparisons if not _is_constant(own)),
+        # Of constants all hold by now.
+        tuple(
+            c for c in comparisons if not isinstance(c.left, Constant) or not isinstance(c.right, Constant)
+        ),
         {term: range_ for term, range_ in ranges.items() if equal.of(term) == term},
         may_be_null,
         number,
@@ -188,13 +191,3 @@ def _ranges(rule: Rule, schema: RelationalSchema, equal: Substitution) -> dict[T
         if range_.is_empty or (isinstance(term, Constant) and term.value not in range_):
             return None
     return ranges
-
-
-def _is_constant(own: Comparison) -> bool:
-    return isinstance(own.left, Constant) and isinstance(own.right, Constant)
-
-
-def _is_true(own: Comparison) -> bool:
-    if isinstance(own.left, Constant) and isinstance(own.right, Constant):
-        return holds(own.left.value, own.operator, own.right.value)
-    return False

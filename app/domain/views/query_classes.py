@@ -59,10 +59,6 @@ def _no_self_join(own: Disjunct, schema: RelationalSchema) -> bool:
     return _most_subgoals(own) <= 1
 
 
-def _one_self_join(own: Disjunct, schema: RelationalSchema) -> bool:
-    return _most_subgoals(own) <= 2
-
-
 def _column_typed(own: Disjunct, schema: RelationalSchema) -> bool:
     """No variable stands in two columns of one relation."""
     columns = {(term, atom.relation, i) for atom in own.body for i, term in enumerate(atom.terms)}
@@ -131,7 +127,7 @@ def _acyclic(own: Disjunct, schema: RelationalSchema) -> bool:
 
 _CLASSES: Final[Mapping[QueryClass, Callable[[Disjunct, RelationalSchema], bool]]] = {
     "no_self_join": _no_self_join,
-    "one_self_join_per_relation": _one_self_join,
+    "one_self_join_per_relation": lambda own, schema: _most_subgoals(own) <= 2,
     "column_typed": _column_typed,
     "maximal_row": _maximal_row,
     "simple_tableau": _simple_tableau,

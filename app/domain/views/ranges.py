@@ -28,6 +28,11 @@ def exact(number: int | float | str | Fraction) -> int | Fraction:
     return fraction.numerator if fraction.denominator == 1 else fraction
 
 
+def is_multiple(number: int | Fraction, of: int | Fraction) -> bool:
+    """Whether the number is a multiple; reckoned in whole numbers, which takes a fraction of the time."""
+    return number.numerator * of.denominator % (number.denominator * of.numerator) == 0
+
+
 def digits_of(written: str) -> int:
     """How many digits a number is written with."""
     return sum(map(str.isdigit, written))
@@ -80,7 +85,7 @@ class Range:
 
     def _is_within_limits(self, number: int | Fraction) -> bool:
         limits = self.limits
-        return limits is None or (limits[0] <= number <= limits[1] and number % limits[2] == 0)
+        return limits is None or (limits[0] <= number <= limits[1] and is_multiple(number, limits[2]))
 
     def meet(self, other: Range) -> Range:
         """The values that are in both."""

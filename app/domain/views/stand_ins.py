@@ -15,7 +15,7 @@ from typing import Final
 
 from app.domain.views.normal_form import NormalQuery
 from app.domain.views.queries import Constant
-from app.domain.views.ranges import Range, Value, exact
+from app.domain.views.ranges import Range, Value, exact, is_multiple
 from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.work import OutOfBudget, Work
 
@@ -83,14 +83,15 @@ class StandIns:
             if range_.limits is not None:
                 step = range_.limits[2]
                 values |= {
-                    exact(Fraction(round(own / step) * step)) for own in values if not isinstance(own, str)
+                    exact(Fraction(round(own / step) * step))
+                    for own in values
+                    if not isinstance(own, str) and not is_multiple(own, step)
                 }
                 values |= set(islice(self.new_numbers(range_), self._ordered))
             # Numbers that the range has not stand for those that are ordered like them, and prove nothing.
-            wanted = sorted(
-                sorted(values, key=in_order), key=lambda own: (own not in range_, own in self.constants)
+            self._preferred[range_] = tuple(
+                sorted(values, key=lambda own: (own not in range_, own in self.constants, *in_order(own)))
             )
-            self._preferred[range_] = tuple(wanted)
         return self._preferred[range_]
 
     def _members(self, range_: Range) -> Set[Value]:

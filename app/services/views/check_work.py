@@ -112,12 +112,12 @@ class CheckWork:
         for index, block in blocks.items():
             found |= zip(self._numbers(index), json.loads(block), strict=False)
         is_whole = len(found) == self.units
-        late = Pairs(self._read, self._clock, _at_once)
+        late = Pairs(self._read, self._clock, lambda: True)
         pairs = [
             found[number] if number in found else _not_looked_at(late.pair(number))
             for number in range(self.units)
         ]
-        result = result_of_check(self._read, in_room(pairs), self._clock, never if is_whole else _at_once)
+        result = result_of_check(self._read, in_room(pairs), self._clock, lambda: not is_whole)
         return Conclusion(result, reproducible=is_whole)
 
     def _numbers(self, index: int) -> range:
@@ -144,16 +144,9 @@ class CheckPreparation:
                 (used,) = stored.uses
                 schema = document_of(await work.resources.get(Kind.RELATIONAL_SCHEMA, used))
         read = await asyncio.to_thread(_read_again, schema_of(schema), document)
-        return await self.work(
-            tenant,
-            CheckQuestion(
-                read,
-                document["secrets"],
-                document["views"],
-                stored.summary["grounds_sha256"],
-                next(iter(stored.uses), None),
-            ),
-        )
+        asked, grounds = (document["secrets"], document["views"]), stored.summary["grounds_sha256"]
+        question = CheckQuestion(read, *asked, grounds, next(iter(stored.uses), None))
+        return await self.work(tenant, question)
 
     async def work(self, tenant: TenantId, question: CheckQuestion) -> CheckWork:
         """The work of a question, with what earlier checks have found."""
@@ -167,25 +160,12 @@ def _not_looked_at(pair: JsonObject) -> JsonObject:
     return pair | {"explanation": NOT_LOOKED_AT} if pair["verdict"] == "UNKNOWN" else pair
 
 
-def _at_once() -> bool:
-    """That there is no time left."""
-    return True
-
-
 def _read_again(schema: ReadSchema, document: JsonObject) -> ReadCheck:
     """What a stored check asks; it was read before it was stored, and there is no hurry now."""
     asked = document["asked"]
     secrets, views = ([WrittenQuery(**own) for own in asked[part]] for part in ("secrets", "views"))
-    check = ViewCheck(
-        {},
-        (),
-        secrets,
-        views,
-        document["ignore_foreign_keys"],
-        asked["language"],
-        asked["dialect"],
-        advice=document["advice"],
-    )
+    how = document["ignore_foreign_keys"], asked["language"], asked["dialect"]
+    check = ViewCheck({}, (), secrets, views, *how, advice=document["advice"])
     return read_check(check, schema, never)
 
 

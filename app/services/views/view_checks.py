@@ -293,6 +293,9 @@ class Pairs:
         if decided.witness is not None and len(secret.branches) == len(view.branches) == 1:
             work = Work(Budget(), is_late)
             severity = severity_of(secret.as_shown, view.as_shown, schema.relational, work)
+        advice = None
+        if decided.verdict == "DISCLOSES" and self._adviser.wanted:
+            advice = self._adviser.advice(decided, _late_after(ADVICE_SECONDS, self._clock, self.is_over))
         return {
             "secret": secret.id,
             "view": view.id,
@@ -306,18 +309,13 @@ class Pairs:
             "classes": {"secret": list(secret.classes), "view": list(view.classes)},
             "not_exact": {"secret": _operators(secret), "view": _operators(view)},
             "keys_left_out": left_out,
-            "advice": self._advice(decided),
+            "advice": advice,
             "work": {
                 "subsets": decided.found.subset_pairs,
                 "nodes": decided.found.steps,
                 "ms": round(1000 * (self._clock() - began), 3),
             },
         }
-
-    def _advice(self, decided: Decided) -> JsonObject | None:
-        if decided.verdict != "DISCLOSES" or not self._adviser.wanted:
-            return None
-        return self._adviser.advice(decided, _late_after(ADVICE_SECONDS, self._clock, self.is_over))
 
     def _query(
         self,

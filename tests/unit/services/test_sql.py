@@ -48,7 +48,7 @@ def verdict(secret, view, tables):
 
 WARDS = """
 CREATE TABLE stay (
-    id integer NOT NULL, name text NOT NULL, ward integer, day date NOT NULL,
+    id integer NOT NULL, name text NOT NULL, ward integer, day date NOT NULL, at timestamp NOT NULL,
     ill text CHECK (ill IN ('flu', 'fluke', 'cold'))
 );
 CREATE TABLE bill (id integer NOT NULL, payer text);
@@ -58,6 +58,7 @@ SECRETS = {
     "ill": "SELECT id FROM stay WHERE ill = 'cold'",
     "day": "SELECT id FROM stay WHERE day = DATE '2021-05-05'",
     "name": "SELECT id FROM stay WHERE name = 'Ada'",
+    "at": "SELECT id FROM stay WHERE at = TIMESTAMP '2021-05-05 12:30'",
 }
 """What is secret of each column."""
 
@@ -72,12 +73,32 @@ SECRETS = {
         ("ward", "SELECT id FROM stay WHERE ward = ANY('{{{},3}}')", (2, 1)),
         ("ill", "SELECT id FROM stay WHERE ill LIKE {}", ("'fl%'", "'%'")),
         ("ill", "SELECT id FROM stay WHERE ill NOT LIKE {}", ("'_old'", "'fl%'")),
+        ("ill", "SELECT id FROM stay WHERE ill ~~ {}", ("'fl%'", "'c%'")),
+        ("ill", "SELECT id FROM stay WHERE ill !~~ {}", ("'_old'", "'fl%'")),
         ("ill", "SELECT id FROM stay WHERE lower(ill) = {}", ("'flu'", "'cold'")),
         ("ill", "SELECT id FROM stay WHERE upper(ill) <> {}", ("'COLD'", "'FLU'")),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) = {}", (2020, 2021)),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) > {}", (2021, 2020)),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) NOT BETWEEN {} AND 2022", (2020, 2022)),
         ("day", "SELECT id FROM stay WHERE EXTRACT(YEAR FROM day) IN (2018, {})", (2020, 2021)),
+        ("at", "SELECT id FROM stay WHERE date_part('year', at) = {}", (2020, 2021)),
+        ("at", "SELECT id FROM stay WHERE date_trunc('day', at) = {}",
+         ("'2021-05-04'", "DATE '2021-05-05'")),
+        ("at", "SELECT id FROM stay WHERE date_trunc('hour', at) <> {}",
+         ("'2021-05-05 12:00'", "'2021-05-05 11:00'")),
+        ("at", "SELECT id FROM stay WHERE date_trunc('minute', at) > {}",
+         ("'2021-05-05 12:30'", "'2021-05-05 12:29'")),
+        ("at", "SELECT id FROM stay WHERE date_trunc('day', at) < {}", ("'2021-05-05'", "'2021-05-06'")),
+        ("at", "SELECT id FROM stay WHERE date_trunc('day', at) <= {}", ("'2021-05-04'", "'2021-05-05'")),
+        ("at", "SELECT id FROM stay WHERE date_trunc('day', at) BETWEEN {} AND '2022-01-01'",
+         ("'2021-05-06'", "'2021-05-05'")),
+        ("at", "SELECT id FROM stay WHERE date_trunc('day', at) IN ('2020-01-01', {})",
+         ("'2021-05-04'", "'2021-05-05'")),
+        ("ward", "SELECT bill.id FROM (stay JOIN bill USING (id)) WHERE ward = {}", (2, 1)),
+        ("ward", "SELECT x.id FROM bill AS x JOIN (stay JOIN bill ON bill.id = 7) ON x.id = 7 "
+         "WHERE ward = {}", (2, 1)),
+        ("ward", "SELECT x.id FROM bill AS x LEFT JOIN (stay JOIN bill ON bill.id = 7) ON x.id = 7 "
+         "WHERE ward = {}", (2, 1)),
         ("name", "SELECT id FROM stay WHERE COALESCE(name, 'x') = {}", ("'Eve'", "'Ada'")),
         ("name", "SELECT COALESCE(name, 'x') FROM stay WHERE name = {}", ("'Eve'", "'Ada'")),
         ("ward", "SELECT COUNT(*) FILTER (WHERE ward = {}) FROM stay", (2, 1)),
@@ -95,6 +116,29 @@ def test_what_users_of_postgresql_write_for_a_comparison_is_read_as_one(of, apar
     fine, bad = map(apart.format, touching)
     assert verdict(SECRETS[of], fine, WARDS) == "PRIVATE"
     assert verdict(SECRETS[of], bad, WARDS) != "PRIVATE"
+
+
+@pytest.mark.parametrize(
+    ("view", "construct", "column"),
+    [
+        (
+            "SELECT stay.id FROM stay, LATERAL (SELECT payer FROM bill WHERE bill.id = stay.id) x",
+            "LATERAL",
+            27,
+        ),
+        ("SELECT stay.id FROM stay JOIN (VALUES (1), (2)) AS v (id) ON v.id = stay.id", "VALUES", 32),
+        ("SELECT day FROM stay INTERSECT SELECT at FROM stay", "INTERSECT", 39),
+        ("SELECT j.ward FROM (stay JOIN bill USING (id)) AS j", "join that has a name", 21),
+        ("SELECT id FROM stay WHERE date_part('year', day) = 2020", "expression that may fail", 45),
+        ("SELECT id FROM stay WHERE date_part(name, at) = 2020", "EXTRACT", 43),
+        ("SELECT id FROM stay WHERE date_trunc('day', at) = '2020-01-01 08:00'", "DATE_TRUNC", 27),
+        ("SELECT id FROM stay WHERE date_trunc('year', at) = '2020-01-01'", "DATE_TRUNC", 27),
+    ],
+)
+def test_what_is_not_read_exactly_is_named_with_its_place(view, construct, column):
+    first = read(view, WARDS).not_exact[0]
+    assert (first.operator, first.place.line, first.place.column) == (construct, 1, column)
+    assert verdict(SECRETS["ward"], view, WARDS) == "UNKNOWN"
 
 
 @pytest.mark.parametrize(

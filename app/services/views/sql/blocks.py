@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from app.domain.views.queries import Variable
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operands
+from app.services.views.sql.grammar import is_join
 from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Named, Names, Scope, Source
 from app.services.views.sql.row_conditions import asked_of_groups, only_count
@@ -31,6 +32,11 @@ class Item:
     own_conditions: list[Alternatives] = field(default_factory=list)
     """Of the outer join that may do so: rows that do not meet them are never shown."""
 
+    @property
+    def places(self) -> range:
+        """Its columns among those of the scope."""
+        return range(self.first, self.first + len(self.rows.fields))
+
 
 @dataclass
 class From:
@@ -46,10 +52,10 @@ class From:
 
 @dataclass(frozen=True)
 class _Left:
-    """A LEFT JOIN, the item that it may leave out, and what it asks."""
+    """A LEFT JOIN, the items that it may leave out, and what it asks."""
 
     join: exp.Join
-    item: Item
+    items: list[Item]
     asked: list[Alternatives]
 
 
@@ -82,7 +88,7 @@ class FromReader:
 
     def _settle(self, left: _Left, found: From) -> None:
         """A LEFT JOIN is an inner one where a condition is true of no row that it fills with NULL."""
-        terms = {found.scope.term(left.item.first + i) for i in range(len(left.item.rows.fields))}
+        terms = {found.scope.term(i) for own in left.items for i in own.places}
 
         def asks(body: Body) -> bool:
             return any(terms & {own.left, own.right} for own in body.comparisons)
@@ -92,18 +98,27 @@ class FromReader:
             return
         found.outer_joins.append(left.join)
         self._conditions.note(left.join, "LEFT JOIN")
-        left.item.may_be_missing = True
-        left.item.own_conditions += left.asked
+        for item in left.items:
+            item.may_be_missing = True
+            item.own_conditions += left.asked
 
     def _add(self, node: exp.Expr, found: From) -> list[Item]:
-        """Add the item that a table or a subquery is; gives it back."""
-        rows, name = self._read(node, found.scope)
-        if any(own.name == name for own in found.scope.sources):
-            self._text.refuse(node, "duplicate-alias", f"FROM has two items that are called {name}.")
-        first = len(found.scope.fields)
-        found.scope.sources.append(Source(name, first, rows.fields))
-        found.items.append(Item(node, rows, first))
-        return found.items[-1:]
+        """Add the items that a table, a subquery or a join in parentheses is; gives them back."""
+        number, border = len(found.items), found.border
+        found.border = number
+        if is_join(node) and not node.args.get("alias"):
+            self._add(node.this, found)
+        else:
+            rows, name = self._read(node, found.scope)
+            if any(own.name == name for own in found.scope.sources):
+                self._text.refuse(node, "duplicate-alias", f"FROM has two items that are called {name}.")
+            first = len(found.scope.fields)
+            found.scope.sources.append(Source(name, first, rows.fields))
+            found.items.append(Item(node, rows, first))
+        for join in node.args.get("joins") or ():
+            self._join(join, found)
+        found.border = border
+        return found.items[number:]
 
     def _join(self, join: exp.Join, found: From) -> None:
         side, kind = str(join.args.get("side") or ""), str(join.args.get("kind") or "")
@@ -111,22 +126,26 @@ class FromReader:
             self._text.refuse(join, "not-read", f"a join of this kind ({side or kind}) is not read.")
         if not any(value for name, value in join.args.items() if name != "this"):
             found.border = len(found.items)
-        before = found.items[found.border :]
+        before, known = found.items[found.border :], len(found.conditions)
         added = self._add(join.this, found)
-        asked = self._asked(join, found, before, added)
+        # What a join in parentheses asks, an outer one asks as well: not every row need meet it.
+        asked = [*found.conditions[known:], *self._asked(join, found, before, added)]
+        del found.conditions[known:]
         if not side:
             found.conditions += asked
             return
         if side == "LEFT":
-            found.scope.let_be_null(added[0].first)
-            self._left.append(_Left(join, added[0], asked))
+            for item in added:
+                found.scope.let_be_null(item.places)
+            self._left.append(_Left(join, added, asked))
             return
         found.outer_joins.append(join)
         self._conditions.note(join, f"{side} JOIN")
+        self._conditions.extras += [own.closed() for one in asked for own in one if own.atoms]
         missing = {"RIGHT": before, "FULL": [*before, *added]}[side]
         for item in missing:
             item.may_be_missing = True
-            found.scope.let_be_null(item.first)
+            found.scope.let_be_null(item.places)
             if side != "FULL":
                 item.own_conditions += asked
 

@@ -143,8 +143,7 @@ class Conditions:
 
     def column(self, node: exp.Expr, scope: Scope) -> Named | None:
         """The column of a relation that an expression is, or always equals; None: it is none."""
-        while isinstance(node, exp.Paren):
-            node = node.this
+        node = node.unnest()
         found = self._names.column(node, scope) if isinstance(node, exp.Column) else None
         if isinstance(node, exp.Coalesce) and (first := self.column(node.this, scope)) is not None:
             # What stands behind a column that is never NULL has no say but in the type.
@@ -233,17 +232,11 @@ class Conditions:
         raise _NotConjunctive("order of texts" if kinds[0].family == "text" else "order of values")
 
     def _operand(self, node: exp.Expr, scope: Scope) -> Named | Written:
-        while isinstance(node, exp.Paren):
-            node = node.this
-        literal = written(node)
-        if literal is not None:
-            return literal
-        found = self.column(node, scope)
-        if found is not None:
-            return found
-        if isinstance(node, exp.Column):
-            raise _NotConjunctive("comparison with a computed column")
-        raise _NotConjunctive(operator_name(node))
+        found = written(node) or self.column(node, scope)
+        if found is None:
+            is_column = isinstance(node.unnest(), exp.Column)
+            raise _NotConjunctive("comparison with a computed column" if is_column else operator_name(node))
+        return found
 
     def _constant(self, node: exp.Expr, literal: Written, of: ColumnType) -> Constant:
         """The literal as a value of the column; refuses one that is none."""
@@ -268,13 +261,11 @@ class Conditions:
 
     def _in(self, node: exp.In, scope: Scope, wanted: bool) -> Alternatives:
         query = node.args.get("query")
+        if not (node.expressions if query is None else wanted):
+            raise _NotConjunctive
         if query is not None:
-            if not wanted:
-                raise _NotConjunctive
             left = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
             return self._subquery(node, query, scope, [self._operand(own, scope) for own in left])
-        if not node.expressions:
-            raise _NotConjunctive
         parts = [
             self._compare(node, node.this, "=" if wanted else "!=", own, scope) for own in node.expressions
         ]
@@ -348,6 +339,8 @@ _WORDS: Final[dict[type[exp.Expr], str]] = {
     exp.Mod: "arithmetic",
     exp.Neg: "arithmetic",
     exp.DPipe: "||",
+    exp.TimestampTrunc: "DATE_TRUNC",
+    exp.Tuple: "row of values",
     exp.NullSafeEQ: "IS NOT DISTINCT FROM",
     exp.NullSafeNEQ: "IS DISTINCT FROM",
     exp.Window: "window function",

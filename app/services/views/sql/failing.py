@@ -26,7 +26,7 @@ def _is_tried_early(node: exp.Expr) -> bool:
     while above is not None:
         # The condition of a count leaves out rows as WHERE does, and has been tried on them.
         is_counted = isinstance(below, exp.Case) and isinstance(above, exp.Count)
-        if isinstance(above, exp.Where | exp.Having) or below.arg_key == "on" or is_counted:
+        if isinstance(above, exp.Where | exp.Having | exp.Lateral) or below.arg_key == "on" or is_counted:
             return True
         if isinstance(above, exp.From | exp.Join | exp.With) and not is_aggregate:
             return True

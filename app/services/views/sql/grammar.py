@@ -28,12 +28,14 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
         | {"order", "limit", "offset", "windows"}
     ),
     **dict.fromkeys((exp.Union, exp.Intersect, exp.Except), _SET),
-    exp.Subquery: frozenset({"this", "alias", "with_", "order", "limit", "offset"}),
+    exp.Subquery: frozenset({"this", "alias", "with_", "order", "limit", "offset", "joins"}),
     exp.With: frozenset({"expressions", "recursive"}),
     exp.CTE: frozenset({"this", "alias", "materialized"}),
     exp.From: _ONE,
     exp.Join: frozenset({"this", "on", "using", "side", "kind", "method"}),
-    exp.Table: frozenset({"this", "db", "catalog", "alias"}),
+    exp.Table: frozenset({"this", "db", "catalog", "alias", "joins"}),
+    exp.Lateral: frozenset({"this", "alias"}),
+    exp.Values: frozenset({"expressions", "alias"}),
     exp.TableAlias: frozenset({"this", "columns"}),
     exp.Group: frozenset({"expressions"}),
     exp.Order: frozenset({"expressions"}),
@@ -106,8 +108,8 @@ _PARTS: Final[dict[type[exp.Expr], frozenset[str]]] = {
 _POSTGRES: Final = Dialect.get_or_raise("postgres").parser_class
 _CALLED: Final = {*_POSTGRES.FUNCTIONS, *_POSTGRES.FUNCTION_PARSERS, *_POSTGRES.NO_PAREN_FUNCTION_PARSERS}
 _SYNTAX: Final = """
-    and any case cast char coalesce count date_trunc exists extract filter first greatest grouping least like
-    mod next nullif or time timestamp
+    and any case cast char coalesce count date_part date_trunc exists extract filter first greatest grouping
+    least like mod next nullif or time timestamp
     array_agg cume_dist first_value lag last_value lead now nth_value ntile percent_rank string_agg
     """
 _OF_POSTGRES: Final = {*NAMES, *_SYNTAX.split()}
@@ -118,13 +120,16 @@ _WITHOUT_QUERIES: Final = (
 )
 """In these, no subquery is read."""
 _BEFORE_GROUPS: Final = (exp.Where, exp.Join, exp.Group)
+_OF_A_JOIN: Final = frozenset({"this", "alias", "joins"})
+_ITEMS: Final = (exp.Table, exp.Subquery, exp.Lateral, exp.Values)
+"""What FROM may have."""
+_OF_ITEMS: Final = (exp.From, exp.Join, exp.Subquery)
 
 
 @dataclass(frozen=True)
 class _Above:
     """What stands above a node, up to the query that it is a part of."""
 
-    parent: exp.Expr | None = None
     forbidding: exp.Expr | None = None
     """In this, no subquery is read."""
     has_no_groups: bool = False
@@ -138,21 +143,21 @@ def require_known(query: exp.Query, text: SqlText) -> None:
     selects = arrays = 0
     while left:
         node, above = left.pop()
-        selects += isinstance(node, exp.Select)
+        selects += isinstance(node, exp.Select) and not _is_of_values(node)
         arrays += isinstance(node, exp.Array)
         known = _PARTS.get(type(node))
         if known is None:
             _refuse_unknown(node, text)
-        text.require_arguments(node, known)
-        if isinstance(node, exp.Query) and above.forbidding is not None:
-            words = above.forbidding.key.upper()
-            text.refuse(node, "not-read", f"a subquery in {words} is not read.", "Leave it out.")
-        _require_whole(node, above, text)
-        inner = _Above(node)
+        text.require_arguments(node, _OF_A_JOIN if is_join(node) else known)
+        if (fault := _fault(node, above)) is not None:
+            text.refuse(fault[0], "not-read", *fault[1:])
+        if isinstance(node, exp.Identifier) and len(node.name.encode()) > MOST_OF_A_NAME:
+            message = f"the database cuts names off after {MOST_OF_A_NAME} bytes."
+            text.refuse(node, "name-too-long", message, "Write a shorter name.")
+        inner = _Above()
         if not isinstance(node, exp.Query):
             forbidding = node if isinstance(node, _WITHOUT_QUERIES) else above.forbidding
-            has_no_groups = isinstance(node, _BEFORE_GROUPS) or above.has_no_groups
-            inner = _Above(node, forbidding, has_no_groups)
+            inner = _Above(forbidding, isinstance(node, _BEFORE_GROUPS) or above.has_no_groups)
         left += [(own, inner) for own in reversed(list(node.iter_expressions()))]
     if (text.words(TokenType.SELECT), text.words(TokenType.ARRAY)) != (selects, arrays):
         text.refuse(
@@ -166,57 +171,51 @@ def _require_own_words(text: SqlText) -> None:
         is_called = following.token_type == TokenType.L_PAREN and word.text.upper() in _CALLED
         is_own = word.token_type != TokenType.IDENTIFIER and word.text.lower() in _OF_POSTGRES
         is_other = word.token_type != TokenType.STRING and word.text in ("==", "<=>", "!")
+        is_other &= (word.text, following.text) not in (("!", "~~"), ("!", "~~*"))
         if is_other or (is_called and not is_own):
             message = f"{word.text[:60]} is none of PostgreSQL's own functions and operators that are read."
             text.refuse(word.start, "unknown-function", message, "Write what it does, or leave it out.")
 
 
-def _require_whole(node: exp.Expr, above: _Above, text: SqlText) -> None:
-    """What a part may consist of, where its kind does not say it."""
+def _fault(node: exp.Expr, above: _Above) -> tuple[exp.Expr, str, str] | None:
+    """What a part may not consist of where its kind does not say it: the place, the fault and a remedy."""
     match node:
         case exp.Table() if not isinstance(node.this, exp.Identifier):
-            text.refuse(
-                node, "not-read", "FROM has a function, which is not read.", "Name tables and subqueries."
-            )
-        case exp.Table() if not isinstance(above.parent, exp.From | exp.Join):
-            text.refuse(
-                node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
-            )
-        case exp.From() | exp.Join() if not isinstance(node.this, exp.Table | exp.Subquery):
-            text.refuse(
-                node.this,
-                "not-read",
-                f"FROM has {node.this.key.upper()}, which is not read.",
-                "Name tables and subqueries.",
-            )
-        case exp.Subquery() | exp.CTE() if not isinstance(node.this, exp.Query):
-            text.refuse(
-                node, "not-read", "a table or join in parentheses is not read.", "Write it without them."
-            )
+            return node, "FROM has a function, which is not read.", "Name tables and subqueries."
+        case exp.Lateral() if not isinstance(node.this, exp.Subquery):
+            return node, "LATERAL has a function, which is not read.", "Name tables and subqueries."
+        case exp.Subquery() if node.args.get("joins") and not isinstance(node.parent, _OF_ITEMS):
+            return node, "a join is not read here.", "Write SELECT."
+        case exp.From() | exp.Join() if not isinstance(node.this, _ITEMS):
+            message = f"FROM has {node.this.key.upper()}, which is not read."
+            return node.this, message, "Name tables and subqueries."
         case exp.Join() if node.args.get("method") not in (None, "NATURAL"):
-            text.refuse(
-                node, "not-read", f"{node.args['method']} JOIN is not read.", "Write the condition as ON."
-            )
+            return node, f"{node.args['method']} JOIN is not read.", "Write the condition as ON."
         case exp.Limit() | exp.Offset() if not _is_count(node.expression):
-            text.refuse(
-                node.expression,
-                "not-read",
-                f"only a number is read after {node.key.upper()}.",
-                "Write a number.",
-            )
+            return node.expression, f"only a number is read after {node.key.upper()}.", "Write a number."
         case exp.Fetch() if node.args.get("count") is not None and not _is_count(node.args["count"]):
-            text.refuse(node.args["count"], "not-read", "only a number is read here.", "Write a number.")
-        case exp.Identifier() if len(node.name.encode()) > MOST_OF_A_NAME:
-            text.refuse(
-                node,
-                "name-too-long",
-                f"the database cuts names off after {MOST_OF_A_NAME} bytes.",
-                "Write a shorter name.",
-            )
+            return node.args["count"], "only a number is read here.", "Write a number."
         case exp.Group() if any(isinstance(own, exp.Tuple) for own in node.expressions):
-            text.refuse(node, "not-read", "GROUP BY of sets of columns is not read.", "Name the columns.")
+            return node, "GROUP BY of sets of columns is not read.", "Name the columns."
         case exp.AggFunc() if above.has_no_groups:
-            text.refuse(node, "not-read", f"{node.sql_name()} is not read here.", "Write it in a subquery.")
+            return node, f"{node.sql_name()} is not read here.", "Write it in a subquery."
+        case exp.Query() if above.forbidding is not None:
+            return node, f"a subquery in {above.forbidding.key.upper()} is not read.", "Leave it out."
+    return None
+
+
+def is_join(node: exp.Expr) -> bool:
+    """Whether this is a join in parentheses: a subquery of the parser that has no query in it."""
+    inner = node.this if isinstance(node, exp.Subquery) else None
+    if isinstance(inner, exp.Subquery):
+        return bool(inner.args.get("joins")) or is_join(inner)
+    return isinstance(inner, exp.Table | exp.Lateral)
+
+
+def _is_of_values(node: exp.Select) -> bool:
+    """Whether the parser has made the SELECT, of VALUES that stand for a query."""
+    start = node.args.get("from_")
+    return start is not None and isinstance(start.this, exp.Values) and start.this.alias == "_values"
 
 
 def _is_count(node: exp.Expr | None) -> bool:

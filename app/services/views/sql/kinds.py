@@ -20,7 +20,7 @@ _DIGITS_OF_INTEGER: Final = 10
 _MOST_OF_SHORT: Final = 300
 _NUMBERS: Final = {listed.COUNT: "integer", listed.NUMBER: listed.SHORT}
 _LITERALS: Final = {**_NUMBERS, listed.WORD: "text", listed.QUOTED: "text"}
-_OF_MANY_ROWS: Final = (exp.From, exp.Join, exp.Subquery, exp.SetOperation, exp.Exists, exp.Any)
+_OF_MANY_ROWS: Final = (exp.From, exp.Join, exp.Lateral, exp.Subquery, exp.SetOperation, exp.Exists, exp.Any)
 """In these a subquery may have as many rows as it likes."""
 _UNIT: Final = re.compile(r"\s*\(\s*'(\w+)'\s*,")
 
@@ -55,6 +55,15 @@ class Kinds:
             else own.token_type.name not in TYPE_NAMES or " ".join(own.text.lower().split()) in TYPE_WORDS
             for own in self.text.tokens
         )
+
+    @cached_property
+    def _extract(self) -> str:
+        """What EXTRACT is listed as: date_part, of which the parser makes the same, if the text has that."""
+        tokens = self.text.tokens
+        words = zip(tokens, tokens[2:], strict=False)
+        called = [unit for own, unit in words if own.text.lower() == "date_part"]
+        unwritten = any(unit.token_type != TokenType.STRING for unit in called)
+        return "" if unwritten else "date_part" if called else "extract"
 
     def of_column(self, node: exp.Expr) -> str:
         """The kind of a column that shows the expression."""
@@ -104,7 +113,7 @@ class Kinds:
         if literal is not None:
             return _of_literal(literal)
         match node:
-            case exp.Column() | exp.Query() if id(node) in self.shown:
+            case _ if id(node) in self.shown:
                 return self.shown[id(node)][0] if len(self.shown[id(node)]) == 1 else ""
             case exp.Subquery() if not isinstance(node.parent, _OF_MANY_ROWS) and node.arg_key != "query":
                 return self._unless(node, self.of(node.this) if _is_one_row(node.this) else "")
@@ -155,7 +164,7 @@ class Kinds:
                 if all(self.of(own) in _NUMBERS or written(own) is not None for own in operands):
                     return next((own for own in map(self.of, operands) if own not in _NUMBERS), listed.NUMBER)
             case exp.Extract():
-                return self._listed(node, f"extract:{node.name.lower()}", node.expression)
+                return self._listed(node, f"{self._extract}:{node.name.lower()}", node.expression)
         start, end = (node.meta.get(own, 0) for own in ("start", "end"))
         name = self.text.text[start : end + 1].lower() if end else node.key
         if isinstance(node, exp.TimestampTrunc):

@@ -41,18 +41,12 @@ def listed_by_check(
     the list names NULL. ``type_of`` gives the name and the type of a column of the table.
     """
     found: dict[str, frozenset[str | int]] = {}
-    for part in operands(_inner(node.this), exp.And):
-        listed = _alternatives(_inner(part), type_of)
+    for part in operands(node.this.unnest(), exp.And):
+        listed = _alternatives(part.unnest(), type_of)
         if listed is None or listed[0] in found:
             return None
         found[listed[0]] = listed[1]
     return found
-
-
-def _inner(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
 
 
 def _alternatives(
@@ -61,7 +55,7 @@ def _alternatives(
     """The column, and what it equals one of."""
     values: set[str | int] = set()
     name = None
-    for part in map(_inner, operands(node, exp.Or)):
+    for part in (own.unnest() for own in operands(node, exp.Or)):
         if not isinstance(part, exp.In | exp.EQ) or any(
             own for key, own in part.args.items() if key not in ("this", "expression", "expressions")
         ):

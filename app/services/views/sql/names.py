@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn
 
@@ -49,11 +49,8 @@ class Scope:
         """All columns of FROM."""
         return tuple(own for source in self.sources for own in source.fields)
 
-    def let_be_null(self, first: int) -> None:
-        """An outer join may put NULL in the place of the item that begins here."""
-        places = next(
-            range(own.first, own.first + len(own.fields)) for own in self.sources if own.first == first
-        )
+    def let_be_null(self, places: range) -> None:
+        """An outer join may put NULL in the place of the item that has these."""
         self._change(places, lambda own: replace(own, may_be_null=True))
 
     def let_look_like(self, place: int, other: ColumnType) -> None:
@@ -186,7 +183,8 @@ class Names:
                 )
             level = level.outer
         table = column.args.get("table")
-        columns = dict.fromkeys(own.name for own in self._named(scope, table))
+        known = [own for own in scope.sources if table is None or self.matching(table, [own.name])]
+        columns = dict.fromkeys(own.name for source in known for own in source.fields)
         self.text.refuse(
             column,
             "unknown-column",
@@ -215,11 +213,6 @@ class Names:
     def is_column(self, column: exp.Column, scope: Scope) -> bool:
         """Whether the name stands for a column of this scope."""
         return self._in(column, scope) is not None
-
-    def _named(self, scope: Scope, table: exp.Identifier | None) -> Iterator[Field]:
-        for source in scope.sources:
-            if table is None or self.matching(table, [source.name]):
-                yield from source.fields
 
     def _in(self, column: exp.Column, scope: Scope) -> Named | None:
         table = table_of(column)

@@ -49,6 +49,8 @@ NEVER_FAILING: Final[tuple[Entry, ...]] = (
     *((f"extract:{own}", ({"date"},), "numeric") for own in _DATES.split()),
     *((f"extract:{own}", ({"timestamp"},), "numeric") for own in f"{_DATES} {_TIMES}".split()),
     *((f"extract:{own}", ({"time"},), "numeric") for own in _TIMES.split()),
+    *((f"date_part:{own}", ({"timestamp"},), "double precision") for own in f"{_DATES} {_TIMES}".split()),
+    *((f"date_part:{own}", ({"time"},), "double precision") for own in _TIMES.split()),
     *((f"date_trunc:{own}", ({"timestamp"},), "") for own in ("day", *_TIMES.split()[:-1])),
     ("as:integer", (_WHOLE - {"bigint"},), "integer"),
     ("as:bigint", (_WHOLE,), "bigint"),

@@ -162,8 +162,7 @@ class Projections:
         alias = node.args.get("alias") if isinstance(node, exp.Alias) else None
         if isinstance(alias, exp.Identifier):
             name = self._text.folded(alias)
-        while isinstance(inner, exp.Paren):
-            inner = inner.this
+        inner = inner.unnest() if isinstance(inner, exp.Paren) else inner
         if isinstance(inner, exp.Column):
             found = self._names.column(inner, self._scope)
             yield self._named(found, name if alias is not None else found.field.name)

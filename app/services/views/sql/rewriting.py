@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
+from fractions import Fraction
 from typing import Final
 
 from sqlglot import exp
 
+from app.domain.views.ranges import Value, exact, is_multiple
+from app.services.views.column_types import ColumnType, shown
 from app.services.views.sql.names import Named
-from app.services.views.sql.values import written
+from app.services.views.sql.values import NotComparable, Written, WrongType, value, written
 
 _ELEMENT: Final = re.compile(r"[^\s\\\"{},]+(?: [^\s\\\"{},]+)*")
 """Of an array in a text: what stands for itself without quotes."""
 _LAST_YEAR: Final = 9998
 """The year after it is the last that a literal can say."""
+_STEPS: Final = (exp.Extract, exp.TimestampTrunc)
+_DAYS: Final = {"day": Fraction(1), "hour": Fraction(1, 24), "minute": Fraction(1, 24 * 60)}
 ColumnOf = Callable[[exp.Expr], Named | None]
 """The column of a relation that an expression is; None: it is none."""
 
@@ -27,7 +33,8 @@ def rewritten(node: exp.Expr, column: ColumnOf) -> exp.Expr | None:
             return exp.Not(this=same) if same and isinstance(node, exp.NullSafeNEQ) else same
         case exp.EQ() | exp.NEQ() | exp.In() if isinstance(node.this, exp.Tuple):
             rows = node.expressions if isinstance(node, exp.In) else [node.expression]
-            if not rows or any(len(own.expressions) != len(node.this.expressions) for own in rows):
+            width = len(node.this.expressions)
+            if not rows or any(type(own) is not exp.Tuple or len(own.expressions) != width for own in rows):
                 return None
             pairs = (zip(node.this.expressions, own.expressions, strict=True) for own in rows)
             found = exp.or_(*(exp.and_(*(_asks(exp.EQ, *own) for own in row)) for row in pairs))
@@ -35,14 +42,14 @@ def rewritten(node: exp.Expr, column: ColumnOf) -> exp.Expr | None:
         case exp.EQ() if isinstance(node.expression, exp.Any):
             elements = _elements(node.expression.this.unnest())
             return None if not elements else exp.In(this=node.this.copy(), expressions=elements)
-        case exp.Between() if isinstance(node.this, exp.Extract):
+        case exp.Between() if isinstance(node.this, _STEPS):
             low, high = node.args["low"], node.args["high"]
             return exp.and_(_asks(exp.GTE, node.this, low), _asks(exp.LTE, node.this, high))
-        case exp.In() if isinstance(node.this, exp.Extract) and node.expressions:
+        case exp.In() if isinstance(node.this, _STEPS) and node.expressions:
             return exp.or_(*(_asks(exp.EQ, node.this, own) for own in node.expressions))
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            if isinstance(node.this, exp.Extract):
-                return _year(node, column)
+            if isinstance(node.this, _STEPS):
+                return _step(node, column)
             if isinstance(node.this, exp.Lower | exp.Upper) and isinstance(node, exp.EQ | exp.NEQ):
                 listed = _listed(node.this.this, _folded(node), column)
                 return exp.Not(this=listed) if listed and isinstance(node, exp.NEQ) else listed
@@ -114,19 +121,31 @@ def _folded(node: exp.Expr) -> Callable[[str], bool | None]:
     return lambda text: None if unsure in text or not text.isascii() else fold(text) == literal.text
 
 
-def _year(node: exp.Expr, column: ColumnOf) -> exp.Expr | None:
-    """A comparison of a date's year with a number, as one of the date with the days on which years begin."""
-    part, literal, found = node.this, written(node.expression), column(node.this.expression)
-    if literal is None or not literal.text.isdecimal() or literal.kind != "number" or found is None:
+def _step(node: exp.Expr, column: ColumnOf) -> exp.Expr | None:
+    """A comparison of a moment's year, day or hour, as one of the moment with where these begin."""
+    part, literal = node.this, written(node.expression)
+    of = part.expression if isinstance(part, exp.Extract) else part.this
+    found, ends = column(of), None if literal is None else _ends(part, literal)
+    if found is None or ends is None or found.field.type.family not in ("date", "timestamp"):
         return None
-    is_day, year = found.field.type.family in ("date", "timestamp"), int(literal.text)
-    if part.name.upper() != "YEAR" or not is_day or not 1 <= year <= _LAST_YEAR:
-        return None
-    days = (exp.Literal.string(f"{own:04}-01-01") for own in (year, year + 1))
-    first, after = (exp.cast(own, exp.DataType.Type.DATE) for own in days)
-    day = part.expression
+    first, after = (exp.Literal.string(shown(own, ColumnType("date"))) for own in ends)
     if isinstance(node, exp.EQ | exp.NEQ):
-        within = exp.and_(_asks(exp.GTE, day, first), _asks(exp.LT, day, after))
+        within = exp.and_(_asks(exp.GTE, of, first), _asks(exp.LT, of, after))
         return exp.Not(this=within) if isinstance(node, exp.NEQ) else within
     kind = exp.LT if isinstance(node, exp.LT | exp.LTE) else exp.GTE
-    return _asks(kind, day, first if isinstance(node, exp.LT | exp.GTE) else after)
+    return _asks(kind, of, first if isinstance(node, exp.LT | exp.GTE) else after)
+
+
+def _ends(part: exp.Expr, literal: Written) -> tuple[Value, Value] | None:
+    """The beginning that a literal names of a year, day or hour, and the next one; None: it names none."""
+    if isinstance(part, exp.Extract):
+        year = int(literal.text) if literal.kind == "number" and literal.text.isdecimal() else 0
+        is_known = part.name.upper() == "YEAR" and 1 <= year <= _LAST_YEAR
+        return (date(year, 1, 1).toordinal(), date(year + 1, 1, 1).toordinal()) if is_known else None
+    try:
+        first, unit = value(literal, ColumnType("timestamp")), _DAYS.get(part.text("unit").lower())
+    except (WrongType, NotComparable):
+        return None
+    if unit is None or isinstance(first, str) or not is_multiple(first, unit):
+        return None
+    return first, exact(first + unit)

@@ -110,15 +110,10 @@ class Rows:
         """All subgoals that it may depend on."""
         return (*(body for group in self.groups for body in group.bodies), *self.extras)
 
-    def with_bodies(self, change: Callable[[Body], Iterable[Body]], *, as_set: bool | None = None) -> Rows:
+    def with_bodies(self, change: Callable[[Body], Iterable[Body]]) -> Rows:
         """Each body replaced."""
-        groups = tuple(
-            Group(
-                tuple(new for body in group.bodies for new in change(body)),
-                group.is_set if as_set is None else as_set,
-            )
-            for group in self.groups
-        )
+        changed = (tuple(new for body in own.bodies for new in change(body)) for own in self.groups)
+        groups = tuple(replace(own, bodies=new) for own, new in zip(self.groups, changed, strict=True))
         return replace(self, groups=groups)
 
 

@@ -98,7 +98,8 @@ class _Reader:
             if listed is not None:
                 self._add_enum(own, listed)
                 continue
-            if not isinstance(own, exp.Create) or not _is_of_columns(own):
+            is_table = own.args.get("kind") == "TABLE" and not own.args.get("expression")
+            if not isinstance(own, exp.Create) or not is_table or not isinstance(own.this, exp.Schema):
                 self._text.refuse(
                     start,
                     "not-a-table",
@@ -359,9 +360,3 @@ class _Reader:
 def _named_type(kind: object) -> str:
     """The type as it is called, for a warning; of a long one only its kind."""
     return str(getattr(kind.this, "value", kind.this)).lower() if isinstance(kind, DataType) else "no type"
-
-
-def _is_of_columns(node: exp.Create) -> bool:
-    """Whether a table is created by naming its columns."""
-    is_table = node.args.get("kind") == "TABLE" and not node.args.get("expression")
-    return is_table and isinstance(node.this, exp.Schema)

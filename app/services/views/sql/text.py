@@ -21,12 +21,14 @@ MOST_NESTING: Final = 40
 _OPENING: Final = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}
 _CLOSING: Final = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}
 _PREFIXES: Final = {TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE}
-_OF_NUMBERS: Final[dict[type[exp.Expr], TokenType]] = {
+_FIRST_WORDS: Final[dict[type[exp.Expr], TokenType]] = {
     exp.Limit: TokenType.LIMIT,
     exp.Offset: TokenType.OFFSET,
     exp.Fetch: TokenType.FETCH,
+    exp.Lateral: TokenType.LATERAL,
+    exp.Values: TokenType.VALUES,
 }
-"""Clauses of numbers alone, of which the parser does not say where they begin."""
+"""Of clauses of which the parser does not say where they begin."""
 MOST_POSTFIXES: Final = 60
 """Casts and brackets in a text: each is a level of what the parser builds, and it takes time for each."""
 _POSTFIXES: Final = {TokenType.L_BRACKET, TokenType.DCOLON}
@@ -124,7 +126,7 @@ class SqlText:
         """Where the node begins, as far as the parser says."""
         if id(node) not in self._offsets:
             starts = [own.meta["start"] for own in node.walk() if "start" in own.meta]
-            word = _OF_NUMBERS.get(type(node))
+            word = _FIRST_WORDS.get(type(node))
             words = [own.start for own in self._tokens if own.token_type == word] if word else []
             if len(words) == 1:
                 starts = words

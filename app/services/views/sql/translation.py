@@ -11,20 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from math import prod
 from typing import Final
 
 from sqlglot import exp
 
 from app.domain.views.queries import Atom, Comparison, Constant, Variable
+from app.services.views.column_types import ColumnType
 from app.services.views.published import NotExact, TablePlace
 from app.services.views.sql.blocks import From, FromReader, scattered
 from app.services.views.sql.conditions import MOST_ALTERNATIVES, Alternatives, Conditions, operator_name
 from app.services.views.sql.failing import failing
-from app.services.views.sql.grammar import require_known
+from app.services.views.sql.grammar import is_join, require_known
 from app.services.views.sql.kinds import kind_of
 from app.services.views.sql.names import Names, Scope
 from app.services.views.sql.projections import Projection, Projections
-from app.services.views.sql.rows import Body, Group, Rows, joined
+from app.services.views.sql.rows import Body, Field, Group, Rows, joined
 from app.services.views.sql.text import one_query
 
 MOST_BLOCKS: Final = 400
@@ -74,7 +76,7 @@ class Translation:
         _ask_whether(query)
         found = self._query(query, None, exists=False)
         for node in query.find_all(exp.Query, exp.Table):
-            if id(node) not in self._read:
+            if id(node) not in self._read and not is_join(node):
                 self._text.refuse(node, "not-read", "this part is not read.", "Leave it out of the query.")
         if len(found.fields) > MOST_COLUMNS:
             self._text.refuse(
@@ -102,10 +104,12 @@ class Translation:
                     rows = self._select(node, outer, exists=exists)
                 case exp.SetOperation():
                     rows = self._combined(node, outer)
-                case exp.Subquery():
+                case exp.Subquery() if not is_join(node):
                     rows = self._cut(node, self._query(node.this, outer, exists=exists))
+                case exp.Values():
+                    rows = self._values(node, outer)
                 case _:
-                    self._text.refuse(node, "not-read", f"{node.key.upper()} is not read.")
+                    self._text.refuse(node, "not-read", f"{node.key.upper()} is not read.", "Write SELECT.")
         finally:
             self._with = known
         sizes = [len(body.atoms) for body in rows.bodies]
@@ -151,20 +155,48 @@ class Translation:
 
     def _table(self, node: exp.Expr, scope: Scope) -> tuple[Rows, str]:
         """An item of FROM, and its name."""
-        if isinstance(node, exp.Subquery):
-            alias = node.args.get("alias")
-            rows = self._query(node, scope.outer, exists=False)
-            if alias is None or alias.this is None:
-                return self._renamed(rows, alias), f"@{len(scope.sources)}"
-            return self._renamed(rows, alias), self._text.folded(alias.this)
-        assert isinstance(node, exp.Table)  # noqa: S101 - FROM has tables and subqueries
-        self._read.add(id(node))
-        alias, name = node.args.get("alias"), self._text.folded(node.this)
-        known = None if node.args.get("db") else self._with.get(name)
-        rows = self._named_query(known) if known is not None else self._relation(node)
+        alias, name = node.args.get("alias"), f"@{len(scope.sources)}"
+        if isinstance(node, exp.Table):
+            self._read.add(id(node))
+            name = self._text.folded(node.this)
+            known = None if node.args.get("db") else self._with.get(name)
+            rows = self._named_query(known) if known is not None else self._relation(node)
+        else:
+            rows = self._query_of(node, scope)
         if alias is not None and alias.this is not None:
             name = self._text.folded(alias.this)
         return self._renamed(rows, alias), name
+
+    def _query_of(self, node: exp.Expr, scope: Scope) -> Rows:
+        """The rows of an item of FROM that is no table."""
+        if isinstance(node, exp.Lateral):
+            return self._unread(node, "LATERAL", self._query(node.this, scope, exists=False))
+        if is_join(node):
+            whole = exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=node.this)))
+            return self._unread(node, "join that has a name", self._query(whole, scope.outer, exists=False))
+        return self._query(node, scope.outer, exists=False)  # type: ignore[arg-type] # all else is a query
+
+    def _values(self, node: exp.Values, outer: Scope | None) -> Rows:
+        """Rows that are written out."""
+        conditions = self._conditions()
+        conditions.examine(node, Scope(next(self._numbers), outer))
+        rows = [own.expressions for own in node.expressions]
+        columns = (list(map(self._names.kinds.of, own)) for own in zip(*rows, strict=False))
+        kinds = [self._names.kinds.together(node, own) for own in columns]
+        self._names.kinds.shown[id(node)] = tuple(kinds)
+        fields = [
+            Field(f"column{i}", ColumnType("opaque", declared=own), True) for i, own in enumerate(kinds, 1)
+        ]
+        return self._unread(node, "VALUES", Rows(tuple(fields), (), tuple(conditions.extras)))
+
+    def _unread(self, node: exp.Expr, name: str, rows: Rows) -> Rows:
+        """The envelope of an item of FROM."""
+        fields = tuple(replace(own, is_plain=False, may_be_null=True) for own in rows.fields)
+        reasons = (NotExact(name, self._text.place(node)), *rows.reasons)
+        return Rows(fields, (), tuple(own.closed() for own in rows.bodies), reasons, is_sealed=True)
+
+    def _conditions(self) -> Conditions:
+        return Conditions(self._names, lambda own, scope, only: self._query(own, scope, exists=only))
 
     def _named_query(self, known: _With) -> Rows:
         now, self._with = self._with, known.before
@@ -179,18 +211,9 @@ class Translation:
         terms = tuple(Variable(f"{own.name}.{next(self._numbers)}") for own in fields)
         alias, place = node.args.get("alias"), self._text.place(node)
         name = alias.this if alias is not None and alias.this is not None else node.this
-        named = self._renamed(Rows(tuple(fields), ()), alias).fields
-        body = Body(
-            (Atom(relation, terms),),
-            (
-                TablePlace(
-                    place.line, place.column, name.sql(self._text.dialect), tuple(own.name for own in named)
-                ),
-            ),
-            (),
-            terms,
-            terms,
-        )
+        names = tuple(own.name for own in self._renamed(Rows(fields, ()), alias).fields)
+        written_at = TablePlace(place.line, place.column, name.sql(self._text.dialect), names)
+        body = Body((Atom(relation, terms),), (written_at,), (), terms, terms)
         found = Rows(fields, (Group((body,)),))
         self._relations.setdefault(relation, found)
         return found
@@ -206,7 +229,7 @@ class Translation:
         return replace(rows, fields=(*renamed, *rows.fields[len(names) :]))
 
     def _select(self, node: exp.Select, outer: Scope | None, *, exists: bool) -> Rows:
-        conditions = Conditions(self._names, lambda own, scope, only: self._query(own, scope, exists=only))
+        conditions = self._conditions()
         aliases = (own.args["alias"] for own in node.expressions if isinstance(own, exp.Alias))
         scope = Scope(next(self._numbers), outer, aliases=tuple(aliases))
         found = FromReader(self._names, conditions, self._table).read(node, scope)
@@ -220,7 +243,7 @@ class Translation:
             )
             split = frozenset(place for place, i in enumerate(order) if i in rows.split_by)
             return replace(changed, fields=own.fields, split_by=split)
-        if sealed:
+        if sealed and not sealed[0].rows.reasons:
             conditions.note(sealed[0].node, "count, limit or outer join in a subquery")
         whole = None if sealed or found.outer_joins else self._put_together(found, conditions, node)
         if whole is None:
@@ -232,10 +255,7 @@ class Translation:
 
     def _put_together(self, found: From, conditions: Conditions, node: exp.Expr) -> Rows | None:
         """The rows of FROM that meet all conditions; None: there are too many alternatives."""
-        sizes = [sum(len(group.bodies) for group in item.rows.groups) for item in found.items]
-        number = 1
-        for size in sizes:
-            number *= size
+        number = prod(sum(len(group.bodies) for group in item.rows.groups) for item in found.items)
         rows = joined([item.rows for item in found.items]) if number <= MOST_ALTERNATIVES else None
         if rows is None:
             conditions.note(node, f"more than {MOST_ALTERNATIVES} alternatives")
@@ -255,13 +275,10 @@ class Translation:
         extras = (*rows.extras, *conditions.extras)
 
         def shown(body: Body) -> list[Body]:
-            terms = own.terms(body)
-            identity = body.identity
-            if own.is_set:
-                identity = (*own.told_apart_by(body),)
-            comparisons = [Comparison(term, "=", term) for term in own.counted(body)]
+            identity = own.told_apart_by(body) if own.is_set else body.identity
+            present = tuple(Comparison(term, "=", term) for term in own.counted(body))
             return [
-                replace(body, shown=terms, identity=identity, comparisons=(*body.comparisons, *comparisons))
+                replace(body.where(Body(comparisons=present), {}), shown=own.terms(body), identity=identity)
             ]
 
         if reasons:
@@ -324,18 +341,19 @@ class Translation:
         exact = {
             "UNION": as_set,
             "UNION ALL": True,
-            "INTERSECT": as_set and not any(a.may_be_null and b.may_be_null for a, b in pairs),
+            # What fails on a row of one side is seen whether or not the other has it.
+            "INTERSECT": as_set and all(kinds) and not any(a.may_be_null and b.may_be_null for a, b in pairs),
         }.get(name, False)
         if not (exact and comparable):
             reasons.append(NotExact(name, self._text.place(node.expression)))
         groups = one.groups + other.groups
         is_sealed = one.is_sealed or other.is_sealed or not exact
         if not reasons and name != "UNION ALL":
-            sets = [rows.with_bodies(_as_set, as_set=True) for rows in (one, other)]
+            bodies = [_common(a, b) for a in one.bodies for b in other.bodies]
             if name == "UNION":
-                groups = (Group(tuple(b for rows in sets for g in rows.groups for b in g.bodies), True),)
-            else:
-                groups = (Group(tuple(_common(a, b) for a in one.bodies for b in other.bodies), True),)
+                every = (own for group in groups for own in group.bodies)
+                bodies = [replace(own, identity=tuple(filter(None, own.shown))) for own in every]
+            groups = (Group(tuple(bodies), is_set=True),)
         if sum(len(group.bodies) for group in groups) > MOST_ALTERNATIVES:
             self._too_large(node)
         return Rows(fields, groups, one.extras + other.extras, tuple(reasons), is_sealed)
@@ -343,10 +361,6 @@ class Translation:
 
 def _met(scope: Scope, condition: Alternatives, body: Body) -> list[Body]:
     return [body.where(own, scope.values(body.shown)) for own in condition]
-
-
-def _as_set(body: Body) -> list[Body]:
-    return [replace(body, identity=tuple(term for term in body.shown if term is not None))]
 
 
 def _common(one: Body, other: Body) -> Body:
@@ -362,9 +376,7 @@ def _ask_whether(query: exp.Query) -> None:
     """Make SELECT EXISTS (…) of no table the query that shows a row exactly where it is true."""
     if not isinstance(query, exp.Select) or len(query.expressions) != 1:
         return
-    asked = query.expressions[0].unalias()
-    while isinstance(asked, exp.Paren):
-        asked = asked.this
+    asked = query.expressions[0].unalias().unnest()
     if isinstance(asked, exp.Exists) and not any(
         own for name, own in query.args.items() if name not in ("expressions", "with_")
     ):

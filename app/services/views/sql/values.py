@@ -72,8 +72,7 @@ class Written:
 
 def written(node: exp.Expr) -> Written | None:
     """The literal that the expression is; None: it is none."""
-    while isinstance(node, exp.Paren):
-        node = node.this
+    node = node.unnest()
     match node:
         case exp.Literal():
             return Written(str(node.this), "text" if node.is_string else "number")
