@@ -30,6 +30,7 @@ CODED = cells(
 )
 WHOLE = cells("agi,tax,years", [(20_011 + 13 * i, 3_007 + 7 * ((i * 37) % 80), i % 40) for i in range(80)])
 MARKED = cells("sex,age,time", [(SEXES[i % 2], 20 + i % 3, ("-8", "1", "2", "NA")[i % 4]) for i in range(48)])
+TOPPED = cells("town,sick", [(f"T{i}", "abc"[i % 3]) for i in range(12)])
 GERMAN = cells(
     "geboren;plz;kosten;grund",
     [
@@ -50,6 +51,11 @@ KINDS = {
         None,
     ),
     "declared missing markers": (MARKED, ("--k", "2", "--missing-marker", "-8", "NA", ""), None),
+    "everything at the top": (
+        TOPPED,
+        ("--k", "5", "--quasi-identifiers", "town", "--sensitive", "sick"),
+        None,
+    ),
     "German dates, numbers and separators": (GERMAN, ("--k", "5", "--max-suppressed", "0.1"), None),
     "many rows of a hierarchy": (LONG, ("--k", "5"), TOWNS),
 }
