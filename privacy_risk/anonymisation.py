@@ -12,12 +12,13 @@ from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, require_column
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import Loaded, content_name, load, one_row
+from privacy_risk.loading import Loaded, content_name, has_own_values, load, one_row
 from privacy_risk.profiles import measured
 from privacy_risk.progress import telling
 from privacy_risk.release_policy import policy_of
 from privacy_risk.releases import AttributeLoss, Reached, Release, Report
 from privacy_risk.tables import Table, table_of
+from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS, others_told
 from privacy_risk.values import Json, Progress
 
 Frame = TypeVar("Frame")
@@ -52,9 +53,10 @@ def _without(sensitive: Sequence[str]) -> Iterator[str]:
     """How what splits the classes is taken out of them, if there is anything."""
     if sensitive:
         yield (
-            f"Sensitive, too, and released as they are: {', '.join(sensitive)}. Leave out what nobody needs, "
-            f"or have it generalised: roles={{{sensitive[0]!r}: 'other'}} or 'quasi_identifier'. (With the "
-            "command, what is not among the --quasi-identifiers that it names is left out.)"
+            f"Sensitive, too, and released as they are: {', '.join(sensitive)}. Judge each by itself "
+            "(others='apart', --others apart), leave out what nobody needs, or have it generalised: "
+            f"roles={{{sensitive[0]!r}: 'other'}} or 'quasi_identifier'. (With the command, what is not "
+            "among the --quasi-identifiers that it names is left out.)"
         )
 
 
@@ -63,14 +65,15 @@ class Criteria:
     """What every class of records has to meet, and how much may be given up for it.
 
     ``max_suppressed`` is a share of the records; ``importance`` weighs the losses of quasi-identifiers, 1
-    where it is not named.
+    where it is not named. ``others`` says how other sensitive attributes count in ℓ-diversity.
     """
 
     k: int
     l: PerAttribute | None = None  # noqa: E741 - its name in the field
     t: PerAttribute | None = None
-    max_suppressed: float = 0.0
+    max_suppressed: float = MAX_SUPPRESSED
     importance: Mapping[str, float] | None = None
+    others: str = APART
 
     def check(self, columns: Sequence[str], rows: int) -> None:
         """InvalidArgument for what cannot be asked of a table of these columns and so many rows."""
@@ -85,6 +88,9 @@ class Criteria:
         _check_numbers("l", self.l, columns, _Range(1.0, math.inf, is_whole=True))
         _check_numbers("t", self.t, columns, _Range(0.0, 1.0, is_above=True))
         _check_numbers("importance", self.importance, columns, _Range(0.0, math.inf))
+        if self.others not in OTHERS:
+            remedy = f"Give {' or '.join(map(repr, OTHERS))}."
+            raise InvalidArgument("others", f"{self.others!r} is none of the choices.", remedy)
 
     @property
     def named(self) -> tuple[str, ...]:
@@ -95,8 +101,9 @@ class Criteria:
     def privacy(self, sensitive: Sequence[str]) -> list[dict[str, Any]]:
         """The criteria as the service takes them; InvalidArgument for one that has nothing to be about."""
         asked: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": int(self.k)}]
+        others = {"others": self.others} if len(sensitive) > 1 else {}
         for name, number in _per_attribute("l", self.l, sensitive).items():
-            asked.append({"kind": "distinct_l_diversity", "l": int(number), "attribute": name})
+            asked.append({"kind": "distinct_l_diversity", "l": int(number), "attribute": name, **others})
         for name, number in _per_attribute("t", self.t, sensitive).items():
             asked.append({"kind": "t_closeness", "t": float(number), "attribute": name, "distance": "equal"})
         return asked
@@ -161,8 +168,9 @@ def anonymise(
     k: int,
     l: PerAttribute | None = None,  # noqa: E741 - its name in the field
     t: PerAttribute | None = None,
-    max_suppressed: float = 0.0,
+    max_suppressed: float = MAX_SUPPRESSED,
     importance: Mapping[str, float] | None = None,
+    others: str = APART,
     quasi_identifiers: Sequence[str] = (),
     sensitive: Sequence[str] = (),
     roles: Mapping[str, str] | None = None,
@@ -179,16 +187,18 @@ def anonymise(
 
     ``k`` is that of k-anonymity, ``l`` of distinct ℓ-diversity and ``t`` of t-closeness (all values equally
     far apart) of each sensitive attribute; ``max_suppressed`` is the share of the records that may be
-    suppressed. ``importance`` weighs the losses of quasi-identifiers, 1 where it is not named. The
-    ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows from
-    the value to its most general one, or a file of them. Direct identifiers and columns that are neither
-    quasi-identifiers nor sensitive do not leave. ``frame``, ``person``, ``rows_are``, ``one_row_per_person``,
-    ``date_formats``, ``missing_markers``, ``server`` and ``key`` and the errors are those of
-    :func:`profile`, and InvalidArgument where one person seems to have several rows and nobody says what a
-    row is; Infeasible if no rule meets the criteria.
+    suppressed. ``others`` says how further sensitive attributes count in ℓ-diversity: ``apart``, whoever
+    knows somebody knows no other sensitive value of theirs, or ``in_classes``, they may know all others and
+    each splits the classes. ``importance`` weighs the losses of quasi-identifiers, 1 where it is not named.
+    The ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows
+    from the value to its most general one, or a file of them. Direct identifiers and columns that are
+    neither quasi-identifiers nor sensitive do not leave. ``frame``, ``person``, ``rows_are``,
+    ``one_row_per_person``, ``date_formats``, ``missing_markers``, ``server`` and ``key`` and the errors are
+    those of :func:`profile`, and InvalidArgument where one person seems to have several rows and nobody
+    says what a row is; Infeasible if no rule meets the criteria.
     """
     table = table_of(frame, "frame", missing_markers)
-    criteria = Criteria(k, l, t, max_suppressed, importance)
+    criteria = Criteria(k, l, t, max_suppressed, importance, others)
     named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
     said = Said(
         quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
@@ -238,14 +248,16 @@ def released(
     name = content_name("least-loss", question)
     found = _found(client, {"name": name, **question}, tell)
     if found["rule"] is None:
-        judged = {own["attribute"] for own in privacy if "attribute" in own}
+        judged = {own["attribute"] for own in privacy if own.get("others", APART) != APART}
         beside = [name for name in loaded.roles.of("sensitive") if name not in judged] if judged else []
         raise Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     frame = given_back(b"".join(client.releases.data(name, format="parquet")))
     report = _report(client, loaded.dataset, name, found, rows)
-    policy = policy_of(privacy, loaded.roles, criteria.max_suppressed)
-    notes = (*loaded.notes, *_left_out(loaded.roles), *_singled_out(report))
+    reading = {**client.datasets.reading(loaded.dataset), **loaded.files}
+    policy = policy_of(privacy, loaded.roles, criteria.max_suppressed, reading)
+    told = (_domains(reading), *others_told(privacy), *_left_out(loaded.roles), *_singled_out(report))
+    notes = (*loaded.notes, *told)
     return Release(frame, report, found["rule"], loaded.roles, notes, policy)
 
 
@@ -283,6 +295,13 @@ def _left_out(roles: Roles) -> Iterator[str]:
     dropped = [f"{own.name} ({own.reason.rstrip('.') or own.role})" for own in roles if not own.is_disclosed]
     if dropped:
         yield f"Left out of the release: {'; '.join(dropped)}."
+
+
+def _domains(reading: Json) -> str:
+    """Of which values the losses are shares: those of a hierarchy that declares its own, or the table's."""
+    declared = [name for name, own in reading["columns"].items() if has_own_values(own.get("hierarchy"))]
+    besides = f"; of {', '.join(declared)} those that the hierarchy declares" if declared else ""
+    return f"Losses count the values that the table holds{besides}."
 
 
 def _singled_out(report: Report) -> Iterator[str]:

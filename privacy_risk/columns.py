@@ -90,6 +90,8 @@ class Said:
     person: str | None = None
     rows_are: str | None = None
     date_formats: Mapping[str, str] = field(default_factory=dict)
+    readings: Mapping[str, Json] = field(default_factory=dict)
+    """How columns are read, as the schema of a policy has it."""
 
     def by_column(self, columns: Iterable[str]) -> dict[str, Role]:
         """Column → the role that is said; InvalidArgument for columns and roles that there are not."""

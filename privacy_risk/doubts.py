@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from privacy_risk.arguments import InvalidArgument
@@ -37,12 +38,16 @@ def _remedy(doubt: Json) -> str:
     return _WAYS[doubt["decides"]][1].format(doubt.get("column"), *doubt.get("choices", ()))
 
 
-def as_said(proposal: Json, formats: Mapping[str, str]) -> tuple[list[dict[str, Any]], list[Json]]:
-    """What is proposed for each column, dates written as is said; and the doubts that remain."""
-    said = {name: {"type": "date", "format": own, "hierarchy": None} for name, own in formats.items()}
+def as_said(
+    proposal: Json, formats: Mapping[str, str], readings: Mapping[str, Json] = MappingProxyType({})
+) -> tuple[list[dict[str, Any]], list[Json]]:
+    """What is proposed for each column, read as a policy has it or is said; and the doubts that remain."""
+    unread = {"format": None, "on_unreadable": None, "hierarchy": None}
+    said = {name: {**unread, **own, "hierarchy": None} for name, own in readings.items()}
+    said |= {name: {**unread, "type": "date", "format": own} for name, own in formats.items()}
     columns = [{**own, **said.get(own["name"], {})} for own in proposal["attributes"]]
     doubts = proposal.get("doubts", ())  # services of before do not tell them
-    return columns, [own for own in doubts if own["column"] not in formats]
+    return columns, [own for own in doubts if own["column"] not in said]
 
 
 def formats_told(columns: Iterable[Json]) -> Iterator[str]:

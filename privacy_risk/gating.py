@@ -16,6 +16,7 @@ from privacy_risk.columns import ROLES, Roles, Said, require_column
 from privacy_risk.embedded import client_of
 from privacy_risk.loading import load, uploaded
 from privacy_risk.problems import ProblemError
+from privacy_risk.release_policy import file_of, hierarchies_of, readings_of
 from privacy_risk.releases import Release
 from privacy_risk.tables import Table, table_of
 from privacy_risk.text_tables import html_list
@@ -111,28 +112,30 @@ def gate(
     """Judge a table that is to leave by a policy: a YAML or JSON file, or its content as a mapping.
 
     ``frame`` is the table, or what :func:`anonymise` answered; ``original`` is the table that it was made of.
-    The roles of the columns are those of the policy's schema, and ``roles`` where it has none;
-    ``hierarchies`` are those that :func:`anonymise` was given. Where the frame has the column that names
-    people, rows are matched by it; it may not leave. ``person`` and ``rows_are``, which say of the original
-    what the schema does not, ``date_formats``, ``missing_markers``, ``server`` and ``key`` and the errors are
-    those of :func:`profile`.
+    The roles of the columns are those of the policy's schema, and ``roles`` where it has none. They are read
+    and generalised as the policy says, which :func:`anonymise` writes into it, unless ``hierarchies`` say
+    otherwise. Where the frame has the column that names people, rows are matched by it; it may not leave.
+    ``person`` and ``rows_are``, which say of the original what the schema does not, ``date_formats``,
+    ``missing_markers``, ``server`` and ``key`` and the errors are those of :func:`profile`.
 
     In place of tables, ``views`` are queries that are to be published, by name, and ``relational_schema`` the
     tables that they read: ``CREATE TABLE`` statements, or what a check of views takes for a schema. They are
     judged by a policy that requires perfect privacy, in the language that it names, without any data.
     """
-    document = _document(policy)
+    document, folder = _document(policy)
     if views is not None or relational_schema is not None:
         tables = {"frame": frame, "original": original, "roles": roles, "hierarchies": hierarchies}
         tables |= {"person": person, "rows_are": rows_are}
         given = [name for name, own in tables.items() if own is not None]
         body = _views_body(views, relational_schema, given)
         return _verdict(client_of(server, key), document, body)
+    missing_markers = missing_markers or [own for own in file_of(document).get("missing", ()) if own]
     released = table_of(frame.frame if isinstance(frame, Release) else frame, "frame", missing_markers)
     table = table_of(original, "original", missing_markers)
     by_column = {**(roles or {}), **_roles(document, table), **({person: "person"} if person else {})}
     rows_are = rows_are or (document.get("schema") or {}).get("rows_are")
-    said = Said((), (), by_column, hierarchies or {}, rows_are=rows_are, date_formats=date_formats or {})
+    along = {**hierarchies_of(document, folder), **(hierarchies or {})}
+    said = Said((), (), by_column, along, None, rows_are, date_formats or {}, readings=readings_of(document))
     said.by_column(table.columns)
     return judged(client_of(server, key), document, released, table, said)
 
@@ -184,10 +187,10 @@ def _views_body(
     }
 
 
-def _document(policy: Policy) -> Json:
-    """The policy's content; InvalidArgument if there is none."""
+def _document(policy: Policy) -> tuple[Json, Path]:
+    """The policy's content, and the folder of its files; InvalidArgument if there is none."""
     if isinstance(policy, Mapping):
-        return policy
+        return policy, Path()
     if not isinstance(policy, str | PathLike):
         raise WrongType(
             "policy", f"A {type_name(policy)} is no policy.", "Give its file, or its content as a mapping."
@@ -205,7 +208,7 @@ def _document(policy: Policy) -> Json:
         ) from error
     if not isinstance(read, dict):
         raise InvalidArgument("policy", f"{path} holds no policy.", "Give one: see docs/policies.md.")
-    return cast(Json, json.loads(json.dumps(read, default=str)))
+    return cast(Json, json.loads(json.dumps(read, default=str))), path.parent
 
 
 def _roles(document: Json, table: Table) -> dict[str, str]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -29,8 +29,8 @@ _WITH_OWN_VALUES: Final = ("parents", "rows")
 """Kinds of definition that name their values; the others take them from the table."""
 _SOURCES: Final = ("values", "range", "upload")
 _NOT_FOUND: Final = 404
-_READINGS: Final = ("format", "on_unreadable")
-"""What a proposal says of how cells are read, as a dataset's attribute declares it."""
+_READINGS: Final = ("format", "on_unreadable", "on_unknown", "map")
+"""What a proposal, or a policy, says of how cells are read, as a dataset's attribute declares it."""
 _INTERVALS: Final = 20
 """About so many intervals of the least width divide the range of a number."""
 
@@ -43,11 +43,16 @@ def content_name(stem: str, content: object) -> str:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A dataset on the service, what its columns are, and notes: what a row is, and what it does not have."""
+    """A dataset on the service, what its columns are, and notes: what a row is, and what it does not have.
+
+    ``files`` are how the table's file and that of a release are read, by the schema's members of a policy,
+    where the upload's dialect does not say it.
+    """
 
     dataset: str
     roles: Roles
     notes: tuple[str, ...]
+    files: Mapping[str, Json] = field(default_factory=dict)
 
 
 def load(
@@ -61,7 +66,7 @@ def load(
     """
     said.by_column(table.columns)  # before anything is sent
     upload = uploaded(client, table)
-    proposal, doubts = as_said(_proposal(client, upload), said.date_formats)
+    proposal, doubts = as_said(_proposal(client, upload), said.date_formats, said.readings)
     taken = decided(said, proposal)
     if not taken.of("quasi_identifier"):
         why = "; ".join(f"{own.name}: {own.reason.rstrip('.') or own.role}" for own in taken)
@@ -70,6 +75,20 @@ def load(
             f"No column of the table is a quasi-identifier ({why}).",
             "Name the columns that others may know of a person.",
         )
+    for own in taken:
+        # As the service refuses it where the identifier is in the dataset, which here it need not be.
+        if (
+            own.role == "identifier"
+            and own.given_by == "you"
+            and not table.upload
+            and table.repeats(own.name)
+        ):
+            raise InvalidArgument(
+                "roles",
+                f"The column {own.name!r} repeats values, and an identifier is of one row.",
+                f"Where a person has several rows, say that it names them: person={own.name!r} (--person "
+                f"{own.name}). Or leave it out: roles={{{own.name!r}: 'other'}}.",
+            )
     read = [own for own in proposal if taken[own["name"]].is_disclosed]
     require_decided(own for own in doubts if taken[own["column"]].is_disclosed)
     columns, attributes = [], []
@@ -102,7 +121,7 @@ def load(
         if own.get("on_unreadable") == "missing"
     )
     notes = (note, *table.notes, *formats_told(read), *unreadable, *spellings_notes(client, made.document))
-    return Loaded(made.name, roles, notes)
+    return Loaded(made.name, roles, notes, {"file": table.file} if table.file else {})
 
 
 _proposals: WeakKeyDictionary[Client, dict[str, Json]] = WeakKeyDictionary()
@@ -223,9 +242,13 @@ def source_of(upload: str, attribute: Json) -> Json:
 
 def with_source(definition: Json, source: Json) -> Json:
     """The definition with the values of a column, unless it names its own."""
-    if definition["kind"] in _WITH_OWN_VALUES or any(key in definition for key in _SOURCES):
-        return definition
-    return {**definition, "upload": source}
+    return definition if has_own_values(definition) else {**definition, "upload": source}
+
+
+def has_own_values(definition: Json | None) -> bool:
+    """Whether a definition names its values, or where they are."""
+    named = definition or {}
+    return named.get("kind") in _WITH_OWN_VALUES or any(key in named for key in _SOURCES)
 
 
 def _hierarchy(client: Client, definition: Json | Path, source: Json) -> str:

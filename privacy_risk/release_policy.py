@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from privacy_risk.arguments import InvalidArgument
@@ -20,15 +24,20 @@ _REASONS: Final[Mapping[str, str]] = {
     "t": "No class may tell more of the sensitive values than this; asked for of the release.",
 }
 
+_FILE: Final = "file"
+"""Kind of a policy's hierarchy that is a file of rows beside it."""
+_MOST_ROWS: Final = 200
+"""Rows of a hierarchy that a policy's file holds itself."""
 _TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-diversity", "t": "t-closeness"}
 _SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
-def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float) -> dict[str, Any]:
+def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float, reading: Json) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
     ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
-    is a share of the records. Why sensitive columns may leave is left to be written.
+    is a share of the records. ``reading`` is how the dataset is read, as the service tells it. Why sensitive
+    columns may leave is left to be written.
     """
     unit = "persons" if roles.of("person") else "records"
     requirements = [_criterion(number, dict(own), unit) for number, own in enumerate(privacy, start=1)]
@@ -42,6 +51,8 @@ def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float) -> d
     }
     if roles.rows_are is not None:
         asked["schema"]["rows_are"] = roles.rows_are
+    columns = {name: own for name, own in reading["columns"].items() if name in kept}
+    asked["schema"] |= {key: own for key, own in {**reading, "columns": columns}.items() if own}
     # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
     if roles.of("sensitive"):
         asked["not_covered"] = [{"columns": list(roles.of("sensitive")), "reason": ""}]
@@ -65,6 +76,68 @@ def with_reasons(policy: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[
             for reason in dict.fromkeys(written.values())
         ]
     return {**policy, "name": content_name("release", asked), **asked}
+
+
+def hierarchies_of(policy: Mapping[str, Any], folder: Path) -> dict[str, dict[str, Any] | Path]:
+    """Column → its hierarchy: a definition, or a file of rows beside the policy's, in this folder.
+
+    InvalidArgument for a file that is not there, or is another one.
+    """
+    found: dict[str, dict[str, Any] | Path] = {}
+    for name, own in readings_of(policy).items():
+        definition = own.get("hierarchy")
+        if isinstance(definition, Mapping) and definition.get("kind") == _FILE:
+            found[name] = _file_of(name, definition, folder)
+        elif isinstance(definition, Mapping):
+            found[name] = dict(definition)
+    return found
+
+
+def readings_of(policy: Mapping[str, Any]) -> dict[str, Json]:
+    """Column → how it is read, of a policy whose schema says it."""
+    schema = policy.get("schema")
+    columns = schema.get("columns") if isinstance(schema, Mapping) else None
+    said = columns if isinstance(columns, Mapping) else {}
+    return {name: own for name, own in said.items() if isinstance(own, Mapping)}
+
+
+def file_of(policy: Mapping[str, Any], member: str = "file") -> dict[str, Any]:
+    """How the table's file is read, of a policy whose schema says it; or that of a ``release``."""
+    schema = policy.get("schema")
+    said = schema.get(member) if isinstance(schema, Mapping) else None
+    return dict(said) if isinstance(said, Mapping) else {}
+
+
+def _file_of(column: str, named: Json, folder: Path) -> Path:
+    name, remedy = str(named.get("file")), "Put the file that was saved with the policy beside it."
+    path = folder / name
+    if Path(name).name != name or not path.is_file():
+        raise InvalidArgument(
+            "policy", f"The hierarchy of {column!r} is the file {name}: it is not there.", remedy
+        )
+    if hashlib.sha256(path.read_bytes()).hexdigest() != named.get("sha256"):
+        fault = f"The hierarchy of {column!r} is the file {name}: it is not the one that the policy names."
+        raise InvalidArgument("policy", fault, remedy)
+    return path
+
+
+def save(policy: Mapping[str, Any], reasons: Mapping[str, str], file: Path) -> None:
+    """Write the policy with these reasons: JSON if the file is called so, else YAML.
+
+    Long rows of hierarchies are written to files beside it, which it names with their hashes.
+    """
+    columns = {name: dict(own) for name, own in readings_of(policy).items()}
+    for place, own in enumerate(columns.values(), start=1):
+        rows = own.get("hierarchy", {}).get("rows", ())
+        if len(rows) > _MOST_ROWS:
+            text = io.StringIO(newline="")
+            csv.writer(text, delimiter=";", lineterminator="\n").writerows(rows)
+            content, name = text.getvalue().encode(), f"{file.stem}.hierarchy-{place}.csv"
+            (file.parent / name).write_bytes(content)
+            own["hierarchy"] = {"kind": _FILE, "file": name, "sha256": hashlib.sha256(content).hexdigest()}
+    schema = {**policy["schema"], **({"columns": columns} if columns else {})}
+    written = with_reasons({**policy, "schema": schema}, reasons)
+    file.write_text(policy_text(written, file.suffix == ".json"), encoding="utf-8")
 
 
 def policy_text(policy: Json, is_json: bool = False) -> str:

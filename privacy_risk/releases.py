@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from privacy_risk.columns import Roles
-from privacy_risk.release_policy import policy_text, with_reasons
+from privacy_risk.release_policy import save
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
 from privacy_risk.values import Json
 
@@ -125,14 +125,12 @@ class Release(Generic[Frame]):
     policy: Mapping[str, Any]
 
     def save_policy(self, path: str | PathLike[str], *, reasons: Mapping[str, str] | None = None) -> None:
-        """Write the policy: JSON if the file is called so, else YAML.
+        """Write the policy: JSON if the file is called so, else YAML; long hierarchies in files beside it.
 
         ``reasons`` say why sensitive columns, which leave as they are, may do so though who knows a value
         finds its record. Until each has one, here or in the file, every verdict is ``error``.
         """
-        file = Path(path)
-        policy = with_reasons(self.policy, reasons or {})
-        file.write_text(policy_text(policy, file.suffix == ".json"), encoding="utf-8")
+        save(self.policy, reasons or {}, Path(path))
 
     def __str__(self) -> str:
         first, *others = self.notes

@@ -110,6 +110,11 @@ class Datasets(Collection[Pool]):
         return await self._connection.get_json(f"{self._path}/{ref}/profile", {"limit": limit})
 
     @call
+    async def reading(self, ref: str) -> Json:
+        """How its columns and its file are read, as the schema of a policy has it."""
+        return await self._connection.get_json(f"{self._path}/{ref}/reading")
+
+    @call
     async def budget(self, ref: str) -> Json:
         """What the differentially private releases of its table spend, and what is left of the budget."""
         return await self._connection.get_json(f"{self._path}/{ref}/budget")

@@ -10,8 +10,8 @@ import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
@@ -37,7 +37,8 @@ class Table:
     """A table as it is sent: CSV with a header, in UTF-8, its missing cells empty.
 
     ``notes`` are sentences on what was left aside. ``library`` is whose table it was. ``upload`` is its name
-    on the service, if it was made there. ``missing`` are the texts that mean a missing cell.
+    on the service, if it was made there. ``missing`` are the texts that mean a missing cell; ``file`` is how
+    the file that it was read from is to be read, as the schema of a policy has it.
     """
 
     content: bytes
@@ -47,6 +48,7 @@ class Table:
     library: Library
     upload: str | None = None
     missing: tuple[str, ...] = ("",)
+    file: Mapping[str, Any] = field(default_factory=dict)
 
     def cells(self) -> Iterator[list[str]]:
         """The rows as texts, without the header."""
@@ -70,6 +72,12 @@ class Table:
         """Whether all cells that are not empty are whole numbers, each in the one way to write it."""
         place = self.columns.index(column)
         return all(_WHOLE.fullmatch(row[place]) for row in self.cells() if row[place])
+
+    def repeats(self, column: str) -> bool:
+        """Whether two rows have the same text in a column that is not missing."""
+        place = self.columns.index(column)
+        known = [row[place] for row in self.cells() if row[place] not in self.missing]
+        return len(set(known)) < len(known)
 
     def given_back(self, parquet: bytes) -> Any:  # noqa: ANN401 - a table of the library
         """A table in Parquet as one of the library that this one came from."""

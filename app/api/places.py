@@ -42,8 +42,8 @@ _LIGHT: Final = frozenset(
 
 _COMPUTED: Final = frozenset(
     {
-        "get_attribute_tree", "get_hierarchy_tree", "preview_dataset", "preview_upload", "profile_dataset",
-        "propose_schema",
+        "get_attribute_tree", "get_dataset_reading", "get_hierarchy_tree", "preview_dataset",
+        "preview_upload", "profile_dataset", "propose_schema",
     }
 )  # fmt: skip
 """GETs whose answers are not stored."""

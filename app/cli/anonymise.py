@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +42,10 @@ from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.reasons import is_reason
 from app.services.datasets.ingest.columns import with_missing
+from app.services.datasets.ingest.dialect import Dialect
 from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.proposals import DialectProposal
+from app.services.fingerprints import plain
 from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check
 from privacy_risk.columns import Said
@@ -53,6 +55,7 @@ from privacy_risk.persons import IN_PYTHON
 from privacy_risk.progress import telling
 from privacy_risk.release_policy import with_reasons
 from privacy_risk.tables import Table, table_of
+from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -113,9 +116,16 @@ def _add_criteria(parser: argparse.ArgumentParser) -> None:
     criteria.add_argument(
         "--max-suppressed",
         type=float,
-        default=0.0,
+        default=MAX_SUPPRESSED,
         metavar="SHARE",
-        help="of the records: 0 (if left out) to 1",
+        help=f"of the records: 0 to 1; {MAX_SUPPRESSED} if left out",
+    )
+    criteria.add_argument(
+        "--others",
+        choices=OTHERS,
+        default=APART,
+        help="how other sensitive attributes count in ℓ-diversity: each is judged apart (if left out), or "
+        "they split the classes",
     )
     criteria.add_argument(
         "--importance", nargs="+", default=[], metavar="NAME=NUMBER", help="weighs a quasi-identifier's loss"
@@ -187,6 +197,7 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         _numbers("--t", arguments.t),
         arguments.max_suppressed,
         _pairs("--importance", arguments.importance),
+        arguments.others,
     )
     asked = one_row_of(arguments)
     if given.tables is not None:
@@ -223,7 +234,9 @@ async def _table(path: Path, proposal: DialectProposal) -> Table:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
     table = table_of(pa.concat_tables([with_missing(own, proposal.dialect) for own in texts]), "TABLE")
-    return replace(table, notes=(*proposal.notes, *table.notes))
+    usual, read = plain(asdict(Dialect())), plain(asdict(proposal.dialect))
+    said = {name: own for name, own in read.items() if own != usual[name]}
+    return replace(table, notes=(*proposal.notes, *table.notes), file=said)
 
 
 def _numbers(option: str, texts: Sequence[str]) -> float | dict[str, float] | None:

@@ -60,7 +60,9 @@ def described_release(
     )
     note = rows_note(client, made.document, is_doubt_refused=True)
     notes = (note, *spellings_notes(client, made.document))
-    return released(client, Loaded(made.name, roles, notes), rows, criteria, tell, arrow_table)
+    written = {name: own for name, own in tables.release.items() if name != "missing"}
+    loaded = Loaded(made.name, roles, notes, {"release": written})
+    return released(client, loaded, rows, criteria, tell, arrow_table)
 
 
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow

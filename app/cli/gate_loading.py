@@ -191,8 +191,15 @@ def tables_of(subject: Subject, policy: Json) -> Tables:
     path = Path(subject.dataset)
     if subject.tables is not None:
         return load_tables(subject.tables, path)
-    read = (subject.dialect, subject.date_formats)
-    return tables_of_policy(policy, path, subject.person, subject.rows_are, *read)
+    return tables_of_policy(
+        policy,
+        path,
+        subject.policy_folder,
+        subject.dialect,
+        person=subject.person,
+        rows_are=subject.rows_are,
+        date_formats=subject.date_formats,
+    )
 
 
 def slots_filled(subject: Subject, tables: Tables, policy: Json) -> dict[str, Path | str]:

@@ -65,6 +65,8 @@ class Subject:
     dialect: Mapping[str, Any] = field(default_factory=dict)
     date_formats: Mapping[str, str] = field(default_factory=dict)
     """How the dataset's file is read, where no description says it."""
+    policy_folder: Path = Path()
+    """Where files are that the policy names."""
 
     @property
     def shown(self) -> str:
@@ -202,6 +204,7 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         rows_are=arguments.rows_are,
         dialect=dialect_said(arguments),
         date_formats=date_formats_said(arguments),
+        policy_folder=Path(arguments.policy or "").parent,
     )
 
 

@@ -1,7 +1,7 @@
 """The files that a gate judges, described as the demonstration's journey files describe them.
 
-Without a description the policy's own schema says what the columns are: categorical, each with the
-hierarchy that only knows the value and its absence.
+Without a description the policy's own schema says what the columns are and how they are read; where it does
+not, each is categorical, with the hierarchy that only knows the value and its absence.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from app.cli.journey import TableFile, links_of, table_of
 from app.cli.table_header import unknown_columns
 from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
+from privacy_risk.release_policy import file_of, hierarchies_of, readings_of
 
 THE_DICTIONARY: Final = ""
 """The slot that ``[dictionary]`` stands for: every one that has no section of its own."""
@@ -87,15 +88,17 @@ def roles_of_policy(policy: Json) -> Mapping[str, object]:
 def tables_of_policy(
     policy: Json,
     dataset: Path,
+    folder: Path = Path(),
+    dialect: Mapping[str, Any] = MappingProxyType({}),
+    *,
     person: str | None = None,
     rows_are: str | None = None,
-    dialect: Mapping[str, Any] = MappingProxyType({}),
     date_formats: Mapping[str, str] = MappingProxyType({}),
 ) -> Tables:
-    """The columns as the policy's schema names them, without those that it drops, and what a row is.
+    """The columns as the policy's schema names and reads them, without those that it drops; what a row is.
 
-    A release's file has the dataset's markers of missing values, and is usual otherwise. InvalidInput if the
-    policy names no columns, or not one of which a format is said.
+    A release's file has the dataset's markers of missing values. InvalidInput if the policy names no columns,
+    or not one of which a format is said; InvalidArgument for a hierarchy's file that is not in its folder.
     """
     roles = roles_of_policy(policy)
     if not roles:
@@ -105,13 +108,25 @@ def tables_of_policy(
             "Nothing says what the columns of the dataset are: the policy has no schema.",
             "Describe them in a file (python -m app sample DIRECTORY makes one) and give it as --tables.",
         )
+    dialect = {**file_of(policy), **dialect}
     roles = {**roles, **({} if person is None else {person: "person"})}
     rows_are = rows_are or policy["schema"].get("rows_are")
     identifiers = [name for name, role in roles.items() if role == "identifier"]
     dates = {name: {"type": "date", "format": written} for name, written in date_formats.items()}
+    read = {**readings_of(policy), **dates}
+    along = {name: own for name, own in hierarchies_of(policy, folder).items() if name not in dates}
     attributes = tuple(
         Attribute(
-            name, {"name": name, "type": "categorical", "role": role, **dates.get(name, {})}, None, 1.0, 0
+            name,
+            {
+                "type": "categorical",
+                **{key: own for key, own in read.get(name, {}).items() if key != "hierarchy"},
+                "name": name,
+                "role": role,
+            },
+            along.get(name),
+            1.0,
+            0,
         )
         for name, role in roles.items()
         if role not in ("identifier", "dropped")
@@ -124,7 +139,7 @@ def tables_of_policy(
         identifier=next(iter(identifiers), None),
         dialect=dialect,
     )
-    release = {key: value for key, value in dialect.items() if key == "missing"}
+    release = file_of(policy, "release") | {key: own for key, own in dialect.items() if key == "missing"}
     return Tables(table, attributes, {}, "multiplicative", release, rows_are)
 
 

@@ -6,8 +6,10 @@ import argparse
 import asyncio
 import re
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +22,8 @@ from app.cli.table_pieces import table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.schema import PolicySchema, Role
 from app.services.datasets.ingest.proposals import propose_schema as proposed_from
-from app.services.gates.policy_documents import policy_of
+from app.services.gates.policy_documents import policy_of, schema_document
+from privacy_risk.release_policy import policy_text
 
 DONE: Final = 0
 UNREADABLE: Final = 2
@@ -77,7 +80,7 @@ def merged(known: PolicySchema, proposed: Mapping[str, Role]) -> PolicySchema:
     if known.rows_are or known.person:
         new = {name: "dropped" if role == "person" else role for name, role in new.items()}
     attributes, to_confirm = {**known.attributes, **new}, (*known.to_confirm, *new)
-    return PolicySchema(attributes, known.patterns, to_confirm, known.rows_are)
+    return replace(known, attributes=attributes, to_confirm=to_confirm)
 
 
 def roles_of_file(path: Path) -> dict[str, Role]:
@@ -107,6 +110,10 @@ def _lines(schema: PolicySchema) -> Iterator[str]:
         yield from (f"    {_quoted(name)}: {role}" for name, role in schema.patterns.items())
     if schema.rows_are:
         yield f"  rows_are: {schema.rows_are}"
+    read = schema_document(replace(schema, attributes={}, patterns={}, to_confirm=(), rows_are=None))
+    del read["attributes"]
+    if read:
+        yield from textwrap.indent(policy_text(read), "  ").splitlines()
     if schema.to_confirm:
         yield "  # Look at each of these columns, put its role right, and take its name off this list."
         yield "  to_confirm:"

@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web.alternatives import TITLES, chosen, columns_mixed, compared, is_compared
 from app.web.forms import Form
-from app.web.goal_terms import MOST_WEIGHT, OTHERS, WEIGHED, Subject, fields_of
+from app.web.goal_terms import MOST_WEIGHT, WEIGHED, Subject, fields_of
 from app.web.measured import before_and_after
 from app.web.release_words import columns_of, examples_of, sentences
 from app.web.rules import sample_of
@@ -20,6 +20,7 @@ from app.web.words import address, heights_of
 from privacy_risk import Json
 from privacy_risk.columns import Column, Roles
 from privacy_risk.release_policy import policy_of, with_reasons
+from privacy_risk.usual import APART, OTHERS
 
 
 async def best_release(visit: Visit) -> Page:
@@ -128,8 +129,8 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
         return
     refused = [own["criterion"] for own in result.get("infeasible_because", ()) if own["criterion"]]
     if fields["others"] == "in_classes" and len(subject.sensitive) > 1:
-        said = f"Take it that whoever knows somebody {OTHERS['apart']}"
-        yield {"said": said, "fields": {**fields, "others": "apart"}}
+        said = f"Take it that whoever knows somebody {OTHERS[APART]}"
+        yield {"said": said, "fields": {**fields, "others": APART}}
     for own in refused:
         name, field = own.get("attribute"), f"l/{own.get('attribute')}"
         if field in fields and int(fields[field]) > 2 and own["kind"] == "distinct_l_diversity":
@@ -166,7 +167,8 @@ async def save_policy(visit: Visit, form: Form) -> Response:
     upload = await found(visit.client.uploads.get(dataset.document["upload"]))
     roles = _roles(dataset.document, [] if upload is None else upload.document["columns"])
     reasons = {name: form.text(f"reason/{name}") for name in roles.of("sensitive")}
-    policy = policy_of(objective["privacy"], roles, objective["suppression_limit"])
+    reading = await visit.client.datasets.reading(search["dataset"])
+    policy = policy_of(objective["privacy"], roles, objective["suppression_limit"], reading)
     policy = with_reasons(policy, reasons)
     await visit.client.policies.create(policy)
     ref = f"{policy['name']}@{policy['version']}"

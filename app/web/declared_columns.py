@@ -22,6 +22,7 @@ from app.web.uploads import ENCODINGS
 from app.web.visits import Page, Visit, found
 from app.web.words import address, number, share, words
 from privacy_risk import Json, ProblemError
+from privacy_risk.loading import source_of, with_source
 
 SAMPLE_ROWS: Final = 5
 MOST_NAMED: Final = 60
@@ -379,11 +380,11 @@ def _definition(chosen: str, proposed: str) -> dict[str, Any]:
     return {"kind": FLAT}
 
 
-async def _made(visit: Visit, upload: Json, attribute: Mapping[str, Any], definition: dict[str, Any]) -> str:
+async def _made(visit: Visit, upload: Json, attribute: Mapping[str, Any], definition: Json) -> str:
     """The name of a hierarchy of this definition, whose leaves are read as the attribute is."""
-    if "range" not in definition:
-        source = {"upload": upload["name"], "column": attribute["name"]}
-        definition["upload"] = source | ({"format": attribute["format"]} if "format" in attribute else {})
+    # Of the table's own values, as everywhere: a range would dilute the loss by absent ones.
+    own = {name: said for name, said in definition.items() if name != "range"}
+    definition = with_source(own, source_of(upload["name"], attribute))
     content = json.dumps([upload["sha256"], definition], sort_keys=True)
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", attribute["name"]).strip("-._")[:MOST_NAMED] or "column"
     name = f"{stem}-{hashlib.sha256(content.encode()).hexdigest()[:10]}"

@@ -10,6 +10,7 @@ from app.web.forms import Fault, Form
 from app.web.words import ROWS_SAID, heights_of, number
 from privacy_risk import Json
 from privacy_risk.persons import doubt_of, rows_told
+from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS
 
 CLOSENESS: Final = "t_closeness"
 ALTERNATIVES: Final = "alternatives"
@@ -17,7 +18,7 @@ ALTERNATIVES: Final = "alternatives"
 USUAL_K: Final = 5
 USUAL_L: Final = 3
 USUAL_T: Final = 0.3
-USUAL_SUPPRESSED: Final = 2.0
+USUAL_SUPPRESSED: Final = 100 * MAX_SUPPRESSED
 """Per cent of the records."""
 MOST_WEIGHT: Final = 10.0
 
@@ -41,12 +42,6 @@ LOSSES: Final[Mapping[str, str]] = {
 
 WEIGHED: Final = ("geometric", "arithmetic", "precision", "non_uniform_entropy")
 """Losses of columns, which can be of different importance."""
-
-OTHERS: Final[Mapping[str, str]] = {
-    "apart": "knows no other sensitive value (each attribute is judged by itself)",
-    "in_classes": "may know the other sensitive values (they split the classes)",
-}
-"""What the attacker of ℓ-diversity knows of the other sensitive attributes."""
 
 
 def pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -337,7 +332,7 @@ def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
     is_usual = set(objective) <= _OF_LEAST_LOSS and set(asked) <= {"kind", "weights"}
     if not is_usual or asked["kind"] not in LOSSES or not _are_usual(objective["privacy"]):
         return None
-    fields = {"suppressed": f"{100 * objective['suppression_limit']:.10g}", "others": "apart"}
+    fields = {"suppressed": f"{100 * objective['suppression_limit']:.10g}", "others": APART}
     template = "k"
     for own in objective["privacy"]:
         letter = _LETTERS[own["kind"]]

@@ -9,6 +9,7 @@ from app.web.goal_terms import CLOSENESS
 from app.web.policies import named
 from app.web.words import number, share
 from privacy_risk import Json
+from privacy_risk.usual import others_told
 
 Example = tuple[str, str]
 """A value of a record, and what is released in its place."""
@@ -88,6 +89,7 @@ def sentences(
         yield f"None of the {rows:,} records is suppressed."
     for own in (result or {}).get("privacy") or ():
         yield from attained(own["criterion"], number(own["attained"]))
+    yield from others_told([own["criterion"] for own in (result or {}).get("privacy") or ()])
     yield from _of_columns(columns)
 
 

@@ -13,7 +13,14 @@ from app.api.examples.inputs import DATASETS
 from app.api.routers.answers import problems
 from app.api.routers.collection import Collection
 from app.api.schemas.common import Ref
-from app.api.schemas.datasets import AttributeTree, Dataset, DatasetPreview, DatasetProfile, NewDataset
+from app.api.schemas.datasets import (
+    AttributeTree,
+    Dataset,
+    DatasetPreview,
+    DatasetProfile,
+    NewDataset,
+    TableReading,
+)
 from app.api.services import UseCases
 from app.services.datasets.attribute_trees import Shown
 
@@ -62,6 +69,17 @@ async def profile_dataset(
     values themselves.
     """
     return DatasetProfile.model_validate(await services.datasets.profile(actor, ref, limit))
+
+
+@router.get("/{ref}/reading", responses=problems("not-found"), response_model_exclude_none=True)
+async def get_dataset_reading(actor: AnyKey, services: UseCases, ref: DatasetRef) -> TableReading:
+    """Tell how a dataset is read.
+
+    Types, formats, hierarchies by definition and texts that mean a missing value, as the `schema` of a policy
+    has them: whoever has it reads another delivery of the table in the same way. Needs the scope `data:read`
+    if cells are replaced.
+    """
+    return TableReading.model_validate(await services.datasets.reading(actor, ref))
 
 
 @router.get("/{ref}/attributes/{attribute}/tree", responses=problems("not-found"))

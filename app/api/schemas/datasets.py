@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Resource, Text
+from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Request, Resource, Text
 from app.api.schemas.coverage import FoundSpelling
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.cell_formats import CellFormat
@@ -124,6 +124,57 @@ class Dataset(Resource):
     attributes: Annotated[list[AttributeSummary], Field(max_length=MOST_ATTRIBUTES)]
     """The columns, in schema order."""
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
+
+
+class ColumnReading(Request):
+    """How the cells of a column are read and generalised, as an attribute of a dataset declares it."""
+
+    type: Annotated[AttributeType, Field(examples=["number"])]
+    """What its texts are."""
+    format: Annotated[CellFormat | None, Field(examples=[None])] = None
+    """How its cells write dates or numbers."""
+    on_unreadable: Annotated[OnUnreadable | None, Field(examples=["missing"])] = None
+    """What becomes of cells that are not written so."""
+    on_unknown: OnUnknown | None = None
+    """What becomes of values outside the hierarchy."""
+    on_missing: OnMissing | None = None
+    """What becomes of rows whose person is empty."""
+    map: Annotated[dict[Text, Text] | None, Field(max_length=10_000, examples=[{"unknown": "other"}])] = None
+    """Replacements of values."""
+    hierarchy: Annotated[
+        dict[Text, Any] | None, Field(max_length=100, examples=[{"kind": "intervals", "widths": ["5", "10"]}])
+    ] = None
+    """Its hierarchy as `POST /v1/hierarchies` takes it; leaves that it does not name are those of the data
+    that are judged. Or `file`, with the name and the hash of a file of rows beside that of a policy.
+    """
+
+
+class FileReading(Request):
+    """How a file is read where that is not the usual way, as an upload's dialect."""
+
+    missing: Annotated[list[Text] | None, Field(min_length=1, max_length=100, examples=[["", "NA"]])] = None
+    """Texts that mean a missing value; those of the table's file count for a release, too."""
+    delimiter: Annotated[str | None, Field(min_length=1, max_length=1, examples=[";"])] = None
+    """Separates cells."""
+    quote: Annotated[str | None, Field(min_length=1, max_length=1, examples=[None])] = None
+    """Encloses cells."""
+    encoding: Annotated[str | None, Field(min_length=1, max_length=40, examples=["cp1252"])] = None
+    """Character encoding."""
+    header: Annotated[bool | None, Field(strict=True, examples=[None])] = None
+    """Whether the first line names the columns."""
+    trim: Annotated[bool | None, Field(strict=True, examples=[None])] = None
+    """Whether blanks around cells are left out."""
+    sheet: Annotated[str | None, Field(min_length=1, max_length=100, examples=[None])] = None
+    """Sheet of a workbook."""
+
+
+class TableReading(Answer):
+    """How a dataset is read, as the schema of a policy says it."""
+
+    columns: Annotated[dict[Column, ColumnReading], Field(max_length=MOST_ATTRIBUTES)]
+    """Its columns but for identifiers."""
+    file: FileReading
+    """Its upload's file."""
 
 
 class DatasetPreview(Answer):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, StringConstraints, Tag
 
 from app.api.schemas.common import Column, Hash, Request, Text
+from app.api.schemas.datasets import ColumnReading, FileReading
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.mechanisms.guarantee_models import LIKENESS
 from app.domain.policies.comparison import Comparison
@@ -290,6 +291,14 @@ class PolicySchema(Request):
     """Columns whose role nobody has confirmed yet; with any, every verdict is an error."""
     rows_are: Annotated[Literal["persons"] | None, Field(examples=["persons"])] = None
     """`persons` says that each row is a person; not beside a column with the role `person`."""
+    columns: Annotated[dict[Column, ColumnReading], Field(max_length=1000)] = {}  # noqa: RUF012 - pydantic copies it
+    """How columns are read where commands and packages are given tables and nothing else says it. Stored
+    datasets are read as they are described.
+    """
+    file: FileReading = FileReading()
+    """How the table's file is read."""
+    release: FileReading = FileReading()
+    """How the file of a release is read."""
 
 
 class NotCovered(Request):

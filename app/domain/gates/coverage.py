@@ -223,8 +223,8 @@ def coverage_of(
     unread: list[ReleasedColumn] = []
     undecided: dict[str, None] = {}
     for released, judged, (_, perhaps) in zip(columns, found, singled, strict=True):
-        if judged.reason is not None:
-            continue
+        if judged.reason is not None or judged.name in policy.without_reason:
+            continue  # the reason is what is missing, and all that is
         is_told_apart = judged.name in apart
         finds_nobody = is_told_apart or judged.name in not_their_own
         own = _alone(judged, allowed, may_name=as_before and is_told_apart, finds_nobody=finds_nobody)

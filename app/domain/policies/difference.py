@@ -153,6 +153,9 @@ def _schema_fields(policy: Policy) -> dict[str, Any]:
         **{f"schema.patterns.{name}": role for name, role in schema.patterns.items()},
         "schema.to_confirm": schema.to_confirm,
         "schema.rows_are": schema.rows_are,
+        "schema.file": dataclasses.asdict(schema.file),
+        "schema.release": dataclasses.asdict(schema.release),
+        **{f"schema.columns.{name}": dataclasses.asdict(own) for name, own in schema.columns.items()},
     }
 
 

@@ -155,6 +155,12 @@ def _check_draft(schema: PolicySchema, found: Findings) -> None:
                 f"The schema gives {name!r} no role that could be confirmed.",
                 "Give it one under attributes.",
             )  # fmt: skip
+    for name in schema.columns.keys() - schema.attributes.keys():
+        found.error(
+            joined("/schema/columns", name), "unknown-column",
+            f"It is said how {name!r} is read, and the schema gives it no role.",
+            "Give it one under attributes, or leave it out here.",
+        )  # fmt: skip
 
 
 def _check_exemptions(policy: Policy, found: Findings) -> None:

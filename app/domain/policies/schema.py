@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Len, MaxLen
+
+from app.domain.errors import InvalidInput
 
 Role = Literal["identifier", "person", "quasi_identifier", "sensitive", "weight", "other", "dropped"]
 """What a column is to the release, as in a dataset's schema; ``dropped`` must not be in it."""
@@ -24,6 +26,45 @@ Column = Annotated[str, Len(1, 1000)]
 
 DISCLOSED_ROLES: Final = frozenset({"quasi_identifier", "sensitive"})
 USUAL_SINGLED_OUT_SHARE: Final = 0.001
+
+
+@dataclass(frozen=True)
+class ColumnReading:
+    """How the cells of a column are read and generalised, as a dataset's attribute declares it.
+
+    ``hierarchy`` is its definition, which takes its leaves from the column of whatever is judged unless it
+    names values of its own; or ``{"kind": "file", "file", "sha256"}``, rows in a file beside the policy's.
+    """
+
+    type: Literal["categorical", "text", "number", "date"]
+    format: Annotated[str, MaxLen(40)] | None = None
+    on_unreadable: Literal["refuse", "missing"] | None = None
+    on_unknown: Literal["refuse", "attach", "missing"] | None = None
+    on_missing: Literal["refuse", "own_person"] | None = None
+    map: Annotated[Mapping[str, str], MaxLen(10_000)] | None = None
+    hierarchy: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.hierarchy is not None and not isinstance(self.hierarchy.get("kind"), str):
+            raise InvalidInput.of(
+                "/hierarchy",
+                "missing",
+                "The hierarchy has no kind.",
+                "Give the definition of one.",
+            )
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How a file is read where that is not the usual way; a release has the ``missing`` of the table."""
+
+    missing: Annotated[tuple[Annotated[str, MaxLen(1000)], ...], Len(1, 100)] | None = None
+    delimiter: Annotated[str, Len(1, 1)] | None = None
+    quote: Annotated[str, Len(1, 1)] | None = None
+    encoding: Annotated[str, Len(1, 40)] | None = None
+    header: bool | None = None
+    trim: bool | None = None
+    sheet: Annotated[str, Len(1, 100)] | None = None
 
 
 @dataclass(frozen=True)
@@ -41,12 +82,18 @@ class PolicySchema:
         Columns of ``attributes`` whose role was only proposed: nobody has answered for it yet.
     rows_are
         ``persons`` says that each row is a person; None: nothing, or that a column names the person.
+    columns, file, release
+        How columns, the table's file and that of a release are read where nothing else says it, so that any
+        delivery is read as the first one was. Stored datasets are read as they are described.
     """
 
     attributes: Annotated[Mapping[Column, Role], MaxLen(1000)]
     patterns: Annotated[Mapping[Column, PatternRole], MaxLen(100)] = field(default_factory=dict)
     to_confirm: Annotated[tuple[Column, ...], MaxLen(1000)] = ()
     rows_are: Literal["persons"] | None = None
+    columns: Annotated[Mapping[Column, ColumnReading], MaxLen(1000)] = field(default_factory=dict)
+    file: FileReading = field(default_factory=FileReading)
+    release: FileReading = field(default_factory=FileReading)
 
     @property
     def person(self) -> str | None:

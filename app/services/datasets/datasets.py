@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from app.domain.errors import InvalidInput, NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -34,7 +34,8 @@ from app.services.datasets.dataset_schema import (
     flat_warning,
     rows_are_of,
 )
-from app.services.datasets.ingest.dialect import reading_of
+from app.services.datasets.hierarchy_building import definition_of
+from app.services.datasets.ingest.dialect import Dialect, reading_of
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.ingest.pieces import Preview, first_rows
 from app.services.datasets.person_signs import NO_SIGNS, PersonSigns, signs_of
@@ -42,7 +43,7 @@ from app.services.datasets.persons import person_warnings, persons_of
 from app.services.datasets.spellings import spellings_of
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import TextColumn, read_columns
-from app.services.fingerprints import new_resource
+from app.services.fingerprints import new_resource, plain
 from app.services.gates.evidence_masking import shown_resource
 from app.services.named import add_resource
 from app.services.resources import (
@@ -58,6 +59,8 @@ from app.services.resources import (
     require,
     without_names,
 )
+
+_NOT_READ: Final = (Role.IDENTIFIER, Role.OTHER)
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,31 @@ class DatasetService(TableResources):
             first = await anext(work.pieces.read(upload.id))
         rows = await asyncio.to_thread(first_rows, first, names, limit, reading_of(upload.summary["dialect"]))
         return Preview(names, rows, dataset.summary["rows"])
+
+    async def reading(self, actor: Actor, ref: str) -> JsonObject:
+        """How its columns and its upload's file are read, as the schema of a policy says it.
+
+        Needs data:read where cells are replaced, for it names them.
+        """
+        async with self._store.work(actor.tenant) as work:
+            dataset = await work.resources.get(self.kind, ref)
+            declared = [own for own in declarations_of(dataset) if own.role not in _NOT_READ]
+            if any(own.map for own in declared):
+                require(actor, Scope.DATA_READ)
+            upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
+            hierarchies = {
+                own.name: await work.resources.get(Kind.HIERARCHY, own.hierarchy)
+                for own in declared
+                if own.hierarchy is not None
+            }
+        usual, dialect = plain(asdict(Dialect())), upload.summary["dialect"]
+        columns = await asyncio.to_thread(
+            lambda: {own.name: _column_reading(own, hierarchies.get(own.name)) for own in declared}
+        )
+        return {
+            "columns": columns,
+            "file": {key: own for key, own in dialect.items() if own not in (usual[key], None, [])},
+        }
 
     async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
         """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
@@ -251,6 +279,16 @@ def _reading(declaration: AttributeDeclaration) -> JsonObject:
     if declaration.on_missing != "refuse":
         said["on_missing"] = declaration.on_missing
     return said
+
+
+def _column_reading(declaration: AttributeDeclaration, hierarchy: Stored | None) -> JsonObject:
+    """How one column is read, of what is not usual, and along what it is generalised."""
+    said: JsonObject = {"type": declaration.type.value, **_reading(declaration)}
+    if declaration.on_unknown is not OnUnknown.REFUSE:
+        said["on_unknown"] = declaration.on_unknown.value
+    if declaration.map:
+        said["map"] = dict(declaration.map)
+    return said if hierarchy is None else {**said, "hierarchy": definition_of(hierarchy)}
 
 
 def _attribute_summary(

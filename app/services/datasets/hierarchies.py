@@ -16,7 +16,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.datasets.attribute_trees import CountedNode, Shown, counted_nodes
-from app.services.datasets.hierarchy_building import build, csv_resource, hierarchy_resource
+from app.services.datasets.hierarchy_building import build, csv_resource, defining, hierarchy_resource
 from app.services.datasets.hierarchy_child import (
     LARGE_CHARACTERS,
     LARGE_LABELS,
@@ -74,10 +74,10 @@ class HierarchyService(NamedResources):
         check_labels(definition, labels)
         if labels > LARGE_LABELS:
             new = await defined_by_child(request.name, definition, column)
-            return await self._add(actor, _marked(new, from_data))
+            return await self._add(actor, _marked(new, from_data, definition))
         hierarchy = await asyncio.to_thread(build, definition, column)
         new = await asyncio.to_thread(hierarchy_resource, request.name, definition.kind, hierarchy)
-        return await self._add(actor, _marked(new, from_data))
+        return await self._add(actor, _marked(new, from_data, definition))
 
     async def create_from_csv(self, actor: Actor, name: str, text: str, delimiter: str = ";") -> Created:
         """The same from the CSV form: one line per leaf, no header."""
@@ -109,9 +109,9 @@ class HierarchyService(NamedResources):
         return dict(counts)
 
 
-def _marked(new: NewResource, from_data: bool) -> NewResource:
-    """The resource with whether data decided what it holds, which its labels do not tell."""
-    return replace(new, summary={**new.summary, "from_data": from_data})
+def _marked(new: NewResource, from_data: bool, definition: HierarchyDefinition) -> NewResource:
+    """The resource with its definition, and whether data decided what it holds: its labels tell neither."""
+    return replace(new, summary={**new.summary, "from_data": from_data, **defining(definition)})
 
 
 def is_from_data(stored: Stored) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Final
 
 import numpy as np
@@ -25,6 +25,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     LeafColumn,
     LeafRange,
     LeafSource,
+    LeafValues,
     MadeOfLeaves,
     MaskingDefinition,
     OrderedGroupsDefinition,
@@ -34,7 +35,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
 )
 from app.services.datasets.dataset_schema import few
 from app.services.fingerprints import new_resource
-from app.services.resources import Kind, NewResource
+from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
 
 MAX_HEIGHT: Final = 999
 MAX_LABEL: Final = 1000
@@ -194,3 +195,37 @@ def hierarchy_resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResourc
     document = hierarchy.to_document()
     meaning = {"labels": document["labels"], "parents": document["parents"]}
     return new_resource(Kind.HIERARCHY, name, meaning, {}, summary, document, ())
+
+
+def defining(definition: HierarchyDefinition) -> JsonObject:
+    """What is kept of a definition beside what it makes: of one whose leaves are a column's, or a range.
+
+    The others say no more than their labels do.
+    """
+    if isinstance(definition, ParentsDefinition | RowsDefinition) or isinstance(
+        definition.leaves, LeafValues
+    ):
+        return {}
+    said = {key: own for key, own in asdict(definition).items() if key != "leaves" and own is not None}
+    leaves = {"range": asdict(definition.leaves)} if isinstance(definition.leaves, LeafRange) else {}
+    return {"definition": {"kind": definition.kind, **said, **leaves}}
+
+
+def definition_of(stored: Stored) -> JsonObject:
+    """A definition of what a stored hierarchy is; one whose leaves are a column's names no column.
+
+    Those that were stored before definitions were kept are told by their values.
+    """
+    if "definition" in stored.summary:
+        return dict(stored.summary["definition"])
+    hierarchy = Hierarchy.from_document(document_of(stored))
+    labels = hierarchy.labels
+    if hierarchy.is_tree and hierarchy.is_balanced:
+        levels = [hierarchy.ancestors_at(level)[hierarchy.leaves] for level in range(hierarchy.height + 1)]
+        rows = [[labels[node] for node in nodes] for nodes in zip(*levels, strict=True)]
+        return {"kind": RowsDefinition.kind, "rows": rows}
+    above = {
+        labels[node]: [labels[parent] if parent else None for parent in hierarchy.parents[node]]
+        for node in range(1, hierarchy.n_nodes)
+    }
+    return {"kind": ParentsDefinition.kind, "parents": above, "top_label": labels[0]}

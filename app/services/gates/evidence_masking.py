@@ -47,7 +47,20 @@ def masked_policy(policy: JsonObject) -> JsonObject:
     masked = [
         {**own, form.condition: masked_condition(own[form.condition])} for own in policy[form.requirements]
     ]
-    return {**policy, "assumes": assumes, form.requirements: masked}
+    shown = {**policy, "assumes": assumes, form.requirements: masked}
+    if columns := (policy.get("schema") or {}).get("columns"):
+        read = {name: _masked_reading(own) for name, own in columns.items()}
+        shown["schema"] = {**policy["schema"], "columns": read}
+    return shown
+
+
+def _masked_reading(column: JsonObject) -> JsonObject:
+    """How a column is read; what replaces its cells, and its hierarchy, may name values."""
+    shown = dict(column)
+    for key in ("map", "hierarchy"):
+        if key in column:
+            shown[key] = {"sha256": sha256_of(column[key])}
+    return shown
 
 
 def masked_condition(condition: JsonObject) -> JsonObject:

@@ -110,7 +110,7 @@ def document_of_policy(policy: Policy) -> JsonObject:
     if policy.suppression_limit is not None or policy.takes_any_register:
         document["suppression_limit"] = _number(policy.suppression_limit or 0.0)
     if policy.schema is not None:
-        document["schema"] = _schema_document(policy.schema)
+        document["schema"] = schema_document(policy.schema)
     if policy.not_covered:
         document["not_covered"] = [dataclasses.asdict(own) for own in policy.not_covered]
     if policy.singled_out_share != USUAL_SINGLED_OUT_SHARE:
@@ -126,7 +126,8 @@ def _said(fields: list[tuple[str, Any]]) -> JsonObject:
     return {name: value for name, value in fields if value is not None}
 
 
-def _schema_document(schema: PolicySchema) -> JsonObject:
+def schema_document(schema: PolicySchema) -> JsonObject:
+    """What a policy says of columns, as plain JSON."""
     document: JsonObject = {"attributes": dict(schema.attributes)}
     if schema.patterns:
         document["patterns"] = dict(schema.patterns)
@@ -134,7 +135,14 @@ def _schema_document(schema: PolicySchema) -> JsonObject:
         document["to_confirm"] = list(schema.to_confirm)
     if schema.rows_are is not None:
         document["rows_are"] = schema.rows_are
-    return document
+    for name in ("file", "release"):
+        if read := dataclasses.asdict(getattr(schema, name), dict_factory=_said):
+            document[name] = read
+    if schema.columns:
+        document["columns"] = {
+            name: dataclasses.asdict(own, dict_factory=_said) for name, own in schema.columns.items()
+        }
+    return plain(document)
 
 
 def scoring_options_of(policy: Policy) -> ScoringOptions:

@@ -109,10 +109,13 @@ class AlignedRelease:
 
     @cached_property
     def suppressed(self) -> int:
-        """Records of which no row shows a quasi-identifier; without such a column, those without a row."""
+        """Records of which no row shows a quasi-identifier.
+
+        Where no row shows any, those without a row: the columns are left out, or generalised to the top.
+        """
         named = [j for j in self.table.quasi_identifiers if self.table.attributes[j] in self.columns]
-        shown = self.table.codes[:, named].any(axis=1) if named else np.ones(self.records, dtype=bool)
-        return max(0, self.original.n_records - int(np.count_nonzero(shown)))
+        shown = int(np.count_nonzero(self.table.codes[:, named].any(axis=1)))
+        return max(0, self.original.n_records - (shown or self.records))
 
     @cached_property
     def by_itself(self) -> Release:

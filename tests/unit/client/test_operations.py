@@ -53,6 +53,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "uploads.preview": lambda c: c.uploads.preview("r"),
     "datasets.preview": lambda c: c.datasets.preview("r"),
     "datasets.profile": lambda c: c.datasets.profile("r"),
+    "datasets.reading": lambda c: c.datasets.reading("r"),
     "datasets.budget": lambda c: c.datasets.budget("r"),
     "datasets.releases": lambda c: c.datasets.releases("r"),
     "datasets.tree": lambda c: c.datasets.tree("r", "city"),
