@@ -10,6 +10,7 @@ from app.web.forms import Fault, Form
 from app.web.words import ROWS_SAID, heights_of, number
 from privacy_risk import Json
 from privacy_risk.persons import doubt_of, rows_told
+from privacy_risk.release_policy import persons_per_value
 
 CLOSENESS: Final = "t_closeness"
 USUAL_K: Final = 5
@@ -56,7 +57,8 @@ def pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
 class Subject:
     """What of a dataset its goals depend on: ``sensitive`` attributes with their different values.
 
-    ``registers`` and ``sensitivities`` are the dictionaries and sensitivity profiles that fit it.
+    ``banded`` are amounts of which every value that leaves is to be of k persons; ``registers`` and
+    ``sensitivities`` the dictionaries and sensitivity profiles that fit it.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Subject:
     quasi_identifiers: tuple[str, ...]
     sensitive: Mapping[str, int]
     greatest_utility: int
+    banded: tuple[str, ...] = ()
     registers: tuple[str, ...] = ()
     sensitivities: tuple[str, ...] = ()
     doubt: str = ""
@@ -86,6 +89,7 @@ class Subject:
             tuple(roles["quasi_identifier"]),
             {name: distinct[name] for name in roles["sensitive"]},
             sum(heights_of(dataset).values()),
+            tuple(persons_per_value(dataset, 1)),
             registers,
             sensitivities,
             doubt_of(profile),
@@ -216,7 +220,8 @@ def _least_risk(read: _Reader, subject: Subject) -> Asked:
 
 
 def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
-    privacy: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": _k(read, subject)}]
+    k = _k(read, subject)
+    privacy: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": k}]
     fields = ["k"]
     for name in subject.diverse if template in ("l", "t") else ():
         asked = _diversity(read, subject, name)
@@ -236,6 +241,8 @@ def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
         )
     share = read.required("suppressed", "The suppression limit", 0, 100) / 100
     objective: dict[str, Any] = {"kind": "min_loss", "privacy": privacy, "suppression_limit": share}
+    if subject.banded:
+        objective["persons_per_value"] = dict.fromkeys(subject.banded, k)
     loss = _loss(read, subject)
     if loss is not None:
         objective["loss"] = loss
@@ -299,7 +306,7 @@ def _loss(read: _Reader, subject: Subject) -> Json | None:
     return None if kind == "geometric" else {"kind": kind}
 
 
-_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss"}
+_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss", "persons_per_value"}
 _OF_LEAST_RISK: Final = {
     "failure": None,
     "utility": "depth_sum",

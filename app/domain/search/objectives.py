@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, get_args
 
-from annotated_types import Ge, Gt, Le, Len, doc
+from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Floats
-from app.domain.catalogue.catalogue_types import Example
+from app.domain.catalogue.catalogue_types import ColumnName, Example
 from app.domain.classes.grouping import Missing, Suppressed
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
@@ -266,6 +266,17 @@ class MinLoss:
             "whatever loss is minimised without suppression, an optimum is among them."
         ),
     ] = False
+
+    persons_per_value: Annotated[
+        Mapping[ColumnName, Annotated[int, Ge(1), Le(1_000_000)]],
+        MaxLen(200),
+        doc(
+            "Sensitive attribute → of how many persons each of its values that leave is at least. It leaves "
+            "at the lowest level of its hierarchy on which that holds whichever records are suppressed, or "
+            "at least if none is, and criteria count the values that leave. Others leave as they are."
+        ),
+        Example({"income": 5}),
+    ] = field(default_factory=dict, hash=False)
 
     @property
     def needs_population(self) -> bool:
