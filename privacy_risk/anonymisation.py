@@ -12,10 +12,10 @@ from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said, require_column
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import Loaded, content_name, has_own_values, load, one_row
+from privacy_risk.loading import Loaded, alone_note, content_name, has_own_values, load, one_row
 from privacy_risk.profiles import measured
 from privacy_risk.progress import telling
-from privacy_risk.release_policy import policy_of
+from privacy_risk.release_policy import persons_per_value, policy_of
 from privacy_risk.releases import AttributeLoss, Reached, Release, Report
 from privacy_risk.tables import Table, table_of
 from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS, others_told
@@ -53,7 +53,7 @@ def _without(sensitive: Sequence[str]) -> Iterator[str]:
     """How what splits the classes is taken out of them, if there is anything."""
     if sensitive:
         yield (
-            f"Sensitive, too, and released as they are: {', '.join(sensitive)}. Judge each by itself "
+            f"Sensitive, too, and released beside it: {', '.join(sensitive)}. Judge each by itself "
             "(others='apart', --others apart), leave out what nobody needs, or have it generalised: "
             f"roles={{{sensitive[0]!r}: 'other'}} or 'quasi_identifier'. (With the command, what is not "
             "among the --quasi-identifiers that it names is left out.)"
@@ -239,6 +239,9 @@ def released(
         "privacy": privacy,
         "suppression_limit": float(criteria.max_suppressed),
     }
+    dataset = client.datasets.get(loaded.dataset).document
+    if persons := persons_per_value(dataset, criteria.k):
+        objective["persons_per_value"] = persons
     if criteria.importance:
         objective["loss"] = {
             "kind": "geometric",
@@ -256,8 +259,9 @@ def released(
     report = _report(client, loaded.dataset, name, found, rows)
     reading = {**client.datasets.reading(loaded.dataset), **loaded.files}
     policy = policy_of(privacy, loaded.roles, criteria.max_suppressed, reading)
-    told = (_domains(reading), *others_told(privacy), *_left_out(loaded.roles), *_singled_out(report))
-    notes = (*loaded.notes, *told)
+    shown = _amounts(loaded, found["rule"].get("levels") or {})
+    told = (_domains(reading), *others_told(privacy), *_left_out(loaded.roles), *shown)
+    notes = (*loaded.notes, *told, *_singled_out(report))
     return Release(frame, report, found["rule"], loaded.roles, notes, policy)
 
 
@@ -302,6 +306,17 @@ def _domains(reading: Json) -> str:
     declared = [name for name, own in reading["columns"].items() if has_own_values(own.get("hierarchy"))]
     besides = f"; of {', '.join(declared)} those that the hierarchy declares" if declared else ""
     return f"Losses count the values that the table holds{besides}."
+
+
+def _amounts(loaded: Loaded, levels: Mapping[str, int]) -> Iterator[str]:
+    """How amounts that are sensitive leave, and whom they would single out as they are."""
+    for name, rows in loaded.alone.items():
+        level, definition = levels.get(name, 0), loaded.roles[name].hierarchy or {}
+        bounds = [[], *definition.get("bounds", ()), []][level]
+        how = f"at level {level}" if level else "as it is"
+        if bounds:
+            how = f"in {len(bounds) + 1} bands, the highest {bounds[-1]} or more"
+        yield f"{name} leaves {how}{alone_note(rows, how)}."
 
 
 def _singled_out(report: Report) -> Iterator[str]:

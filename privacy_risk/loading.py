@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from privacy_risk.arguments import InvalidArgument, WrongType, type_name
 from privacy_risk.client import Client
-from privacy_risk.columns import Roles, Said, decided, require_column
+from privacy_risk.columns import Column, Roles, Said, decided, require_column
 from privacy_risk.doubts import as_said, formats_told, require_decided
 from privacy_risk.persons import rows_note
 from privacy_risk.problems import ProblemError
@@ -47,12 +47,14 @@ class Loaded:
 
     ``files`` are how the table's file and that of a release are read, by the schema's members of a policy,
     where the upload's dialect does not say it.
+    ``alone`` tells of sensitive numbers how many rows have one that no other person has, if that is known.
     """
 
     dataset: str
     roles: Roles
     notes: tuple[str, ...]
     files: Mapping[str, Json] = field(default_factory=dict)
+    alone: Mapping[str, int | None] = field(default_factory=dict)
 
 
 def load(
@@ -60,9 +62,10 @@ def load(
 ) -> Loaded:
     """Send the table with the columns as they are said or proposed; ``roles`` tells them.
 
-    Quasi-identifiers get hierarchies if the table is to be generalised. Direct identifiers stay out of the
-    dataset, unless ``keeps_identifier``: then the one that is said is in it, to tell whose record is whose,
-    for a gate, which judges what a row is. Else InvalidArgument refuses to generalise what is in doubt.
+    Quasi-identifiers and sensitive amounts get hierarchies if the table is to be generalised. Direct
+    identifiers stay out of the dataset, unless ``keeps_identifier``: then the one that is said is in it, to
+    tell whose record is whose, for a gate, which judges what a row is. Else InvalidArgument refuses to
+    generalise what is in doubt.
     """
     said.by_column(table.columns)  # before anything is sent
     upload = uploaded(client, table)
@@ -101,8 +104,8 @@ def load(
         attribute = {"name": own.name, "type": "text" if is_kept else own.type, "role": own.role}
         if own.is_disclosed:
             attribute |= {key: proposed[key] for key in _READINGS if proposed.get(key) is not None}
-        if own.role == "quasi_identifier" and is_generalised:
-            definition, reason = _definition(own.name, said, proposed, table)
+        if is_generalised and (own.role == "quasi_identifier" or _is_banded(own, said, proposed)):
+            definition, reason = _definition(own.name, own.role, said, proposed, table)
             attribute["hierarchy"] = _hierarchy(client, definition, source_of(upload, proposed))
             shown = definition if isinstance(definition, Mapping) else {"kind": "rows"}
             columns.append(replace(own, hierarchy=shown, hierarchy_reason=reason))
@@ -121,7 +124,25 @@ def load(
         if own.get("on_unreadable") == "missing"
     )
     notes = (note, *table.notes, *formats_told(read), *unreadable, *spellings_notes(client, made.document))
-    return Loaded(made.name, roles, notes, {"file": table.file} if table.file else {})
+    amounts = [own.name for own in roles if (own.role, own.type) == ("sensitive", "number")]
+    person = next(iter(roles.of("person")), None)
+    # The content of a table with one row per person is with the service.
+    alone = {own: table.rows_alone(own, person) if table.upload is None else None for own in amounts}
+    return Loaded(made.name, roles, notes, {"file": table.file} if table.file else {}, alone)
+
+
+def alone_note(rows: int | None, how: str) -> str:
+    """How many rows an amount singles out as it is, as the end of a sentence; empty where nobody knows."""
+    if rows is None:
+        return ""
+    begun = ": " if how == "as it is" else "; as it is, "
+    return f"{begun}{rows:,} {'row has' if rows == 1 else 'rows have'} one that no other person has"
+
+
+def _is_banded(column: Column, said: Said, proposed: Json) -> bool:
+    """Whether a sensitive column gets a hierarchy: of numbers what the caller says, or what is proposed."""
+    is_amount = (column.role, column.type) == ("sensitive", "number")
+    return is_amount and (column.name in said.hierarchies or bool(proposed.get("other_hierarchy")))
 
 
 _proposals: WeakKeyDictionary[Client, dict[str, Json]] = WeakKeyDictionary()
@@ -170,10 +191,12 @@ def one_row(
     return replace(table, rows=made["rows"], notes=notes, upload=name), said
 
 
-def _definition(name: str, said: Said, proposed: Json, table: Table) -> tuple[Json | Path, str]:
+def _definition(name: str, role: str, said: Said, proposed: Json, table: Table) -> tuple[Json | Path, str]:
     """How a column is generalised, and why so."""
     if name in said.hierarchies:
         return _given(name, said.hierarchies[name]), "as you say"
+    if role != proposed["role"] and proposed.get("other_hierarchy"):
+        proposed = {**proposed, "hierarchy": proposed["other_hierarchy"], "hierarchy_reason": f"as {role}"}
     if proposed.get("hierarchy"):
         # Of the table's own values, as a description has it: a range would dilute the loss by absent ones.
         own = {key: value for key, value in proposed["hierarchy"].items() if key != "range"}

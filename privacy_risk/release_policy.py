@@ -32,6 +32,15 @@ _TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-dive
 _SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
 
 
+def persons_per_value(dataset: Json, k: int) -> dict[str, int]:
+    """Sensitive amounts that have more levels than as it is and nothing: each value is to be of k persons."""
+    return {
+        own["name"]: k
+        for own in dataset["attributes"]
+        if (own["role"], own["type"]) == ("sensitive", "number") and own["height"] > 1
+    }
+
+
 def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float, reading: Json) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 

@@ -68,6 +68,20 @@ class Table:
             return None
         return (min(numbers), max(numbers)) if numbers else None
 
+    def rows_alone(self, column: str, person: str | None) -> int:
+        """Rows with a value of a column that the rows of no other person have."""
+        place, whose = self.columns.index(column), None if person is None else self.columns.index(person)
+        owners: dict[str, str | None] = {}  # None: several
+        rows: Counter[str] = Counter()
+        for number, row in enumerate(self.cells()):
+            value, owner = row[place], str(number) if whose is None else row[whose]
+            rows[value] += 1
+            if owners.setdefault(value, owner) != owner:
+                owners[value] = None
+        return sum(
+            rows[own] for own, owner in owners.items() if owner is not None and own not in self.missing
+        )
+
     def is_of_whole_numbers(self, column: str) -> bool:
         """Whether all cells that are not empty are whole numbers, each in the one way to write it."""
         place = self.columns.index(column)

@@ -10,6 +10,7 @@ from app.web.forms import Fault, Form
 from app.web.words import ROWS_SAID, heights_of, number
 from privacy_risk import Json
 from privacy_risk.persons import doubt_of, rows_told
+from privacy_risk.release_policy import persons_per_value
 from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS
 
 CLOSENESS: Final = "t_closeness"
@@ -53,7 +54,8 @@ def pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
 class Subject:
     """What of a dataset its goals depend on: ``sensitive`` attributes with their different values.
 
-    ``registers`` and ``sensitivities`` are the dictionaries and sensitivity profiles that fit it.
+    ``banded`` are amounts of which every value that leaves is to be of k persons; ``registers`` and
+    ``sensitivities`` the dictionaries and sensitivity profiles that fit it.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Subject:
     quasi_identifiers: tuple[str, ...]
     sensitive: Mapping[str, int]
     greatest_utility: int
+    banded: tuple[str, ...] = ()
     registers: tuple[str, ...] = ()
     sensitivities: tuple[str, ...] = ()
     doubt: str = ""
@@ -83,6 +86,7 @@ class Subject:
             tuple(roles["quasi_identifier"]),
             {name: distinct[name] for name in roles["sensitive"]},
             sum(heights_of(dataset).values()),
+            tuple(persons_per_value(dataset, 1)),
             registers,
             sensitivities,
             doubt_of(profile),
@@ -213,7 +217,8 @@ def _least_risk(read: _Reader, subject: Subject) -> Asked:
 
 
 def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
-    privacy: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": _k(read, subject)}]
+    k = _k(read, subject)
+    privacy: list[dict[str, Any]] = [{"kind": "k_anonymity", "k": k}]
     fields = ["k"]
     for name in subject.diverse if template in ("l", "t") else ():
         asked = _diversity(read, subject, name)
@@ -233,6 +238,8 @@ def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
         )
     share = read.required("suppressed", "The suppression limit", 0, 100) / 100
     asked_for: dict[str, Any] = {"privacy": privacy, "suppression_limit": share}
+    if subject.banded:
+        asked_for["persons_per_value"] = dict.fromkeys(subject.banded, k)
     loss = _loss(read, subject)
     weights = loss.get("weights", {})
     if loss["kind"] == "geometric" and set(weights.values()) <= {MOST_WEIGHT}:
@@ -297,7 +304,9 @@ def _loss(read: _Reader, subject: Subject) -> Json:
     return {"kind": kind, "weights": named} if named else {"kind": kind}
 
 
-_OF_LEAST_LOSS: Final = {"kind", "privacy", "suppression_limit", "loss", "important"}
+_OF_LEAST_LOSS: Final = {
+    "kind", "privacy", "suppression_limit", "loss", "important", "persons_per_value"
+}  # fmt: skip
 _OF_LEAST_RISK: Final = {
     "failure": None,
     "utility": "depth_sum",

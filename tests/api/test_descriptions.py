@@ -119,7 +119,7 @@ async def test_what_the_service_refuses_of_a_description_is_told_by_its_place(
     text = tables.read_text()
     for old, new, place in (
         ('["day", "month"', '["days", "month"', "attributes/birth_date/hierarchy/levels/0"),
-        ('kind = "flat"', 'kind = "flatt"', "attributes/race/hierarchy/kind"),
+        ('kind = "rare_values"', 'kind = "rare"', "attributes/city/hierarchy/kind"),
         ('file = "', 'encoding = "utf-7777"\nfile = "', "encoding"),
     ):
         assert old in text

@@ -225,10 +225,9 @@ async def test_what_no_rule_meets_is_told_with_its_reason(call):
         await call(pr.anonymise, PEOPLE, **ASKED | {"l": {"diagnosis": 6}})
     assert len(raised.value.because) == 1
     assert "Sensitive, too" not in str(raised.value)
+    apart = {"sensitive": ["costs"], "hierarchies": {"zip": ZIPS, "costs": {"kind": "flat"}}}
     with pytest.raises(pr.Infeasible, match=r"Sensitive, too, .*: costs\. .*roles=\{'costs': 'other'\}"):
-        await call(
-            pr.anonymise, PEOPLE.assign(costs=range(N)), **ASKED, sensitive=["costs"], others="in_classes"
-        )
+        await call(pr.anonymise, PEOPLE.assign(costs=range(N)), **ASKED | apart, others="in_classes")
 
 
 async def test_a_table_without_quasi_identifiers_and_l_without_sensitive_ones_are_refused(call):

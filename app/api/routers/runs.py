@@ -24,7 +24,7 @@ router = APIRouter(prefix=f"{PREFIX}/runs", tags=["runs"], route_class=Route, re
 RunRef = Annotated[
     Ref,
     Path(
-        description="Id of a run, or name of what it works on: the latest of that; 409 if several kinds have it.",
+        description="Id of a run, or name of what it works on: its latest run; 409 if several kinds have it.",
         openapi_examples=names("members-optimum"),
     ),
 ]

@@ -159,6 +159,10 @@ class AttributeProposalAnswer(Answer):
         str | None, Field(max_length=1000, examples=["Dates over 10 years: by day, month, year."])
     ] = None
     """Why that hierarchy, or why none."""
+    other_hierarchy: Annotated[dict[str, Any] | None, Field(examples=[None])] = None
+    """Of amounts the definition that suits them in another role than the proposed one: sensitive ones are in
+    bands between round bounds, the lowest and the highest open, quasi-identifiers in intervals.
+    """
 
 
 class DoubtAnswer(Answer):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -56,6 +57,8 @@ FEWEST_GROUPED: Final = 4
 FEW_NUMBERS: Final = 5
 LEAST_CODES: Final = 5
 """Different codes of places without a hint in the name: two letters alone may mean anything."""
+BANDS: Final = 20
+"""Parts that sensitive amounts are cut into, at most and beside amounts that are frequent themselves."""
 MOST_DIGITS: Final = 18
 MOST_LEVELS: Final = 4
 MOST_OF_RANGE: Final = 100_000
@@ -255,14 +258,90 @@ def _words(column: ColumnCounts) -> HierarchyProposal | None:
     )
 
 
+def propose_bands(column: ColumnCounts) -> HierarchyProposal | None:
+    """Bands of sensitive amounts between round bounds, open at both ends; per level twice as many rows.
+
+    None for what is no amount, or has too few different ones.
+    """
+    if column.type != "number" or len(column.counts) <= FEW_NUMBERS:
+        return None
+    rows_of: Counter[Decimal] = Counter()
+    for value, rows in column.counts.items():
+        rows_of[Decimal(value)] += rows
+    if _have_many_digits(rows_of):
+        return None
+    numbers = sorted(rows_of.items())
+    often = column.rows / BANDS
+    least = max(LEAST_ROWS_KEPT, math.ceil(sum(rows for _, rows in numbers if rows < often) / BANDS))
+    levels: list[tuple[Decimal, ...]] = []
+    bounds: tuple[Decimal, ...] | None = None
+    while bounds is None or len(bounds) > 1:
+        bounds = _round_bounds(numbers, least, bounds)
+        if bounds and (not levels or len(bounds) < len(levels[-1])):
+            levels.append(bounds)
+        least *= 2
+    if not levels:
+        return None
+    return HierarchyProposal(
+        FreeBoundsDefinition(column.leaves, tuple(tuple(f"{own:f}" for own in level) for level in levels)),
+        f"Sensitive numbers: in up to {len(levels[0]) + 1} bands between round bounds, the lowest and the "
+        "highest open, so that no amount singles anybody out.",
+    )
+
+
+def _round_bounds(
+    numbers: list[tuple[Decimal, int]], least: int, among: Sequence[Decimal] | None
+) -> tuple[Decimal, ...]:
+    """Bounds, of the given ones, between parts of at least so many rows, and of not many more where round.
+
+    ``numbers`` ascend, each with its rows.
+    """
+    bounds: list[Decimal] = []
+    inside, after, first = 0, sum(rows for _, rows in numbers), None
+    for place, (number, rows) in enumerate(numbers):
+        inside, after = inside + rows, after - rows
+        if inside < least or after < least:
+            continue
+        first = number if first is None else first
+        upper, beyond = numbers[place + 1]
+        if inside + beyond <= 2 * least and after - beyond >= least:
+            continue
+        within = None if among is None else [own for own in among if first < own <= upper]
+        if within is None or within:
+            bounds.append(_roundest(first, upper) if within is None else min(within, key=_digits_of))
+            # The bound may lie before numbers that were counted into this part.
+            inside = sum(own for value, own in numbers[: place + 1] if value >= bounds[-1])
+            first = None
+    return tuple(bounds)
+
+
+def _have_many_digits(numbers: Iterable[Decimal]) -> bool:
+    return any(
+        own.adjusted() >= MOST_DIGITS or int(own.as_tuple().exponent) < -MOST_DIGITS for own in numbers
+    )
+
+
+def _digits_of(number: Decimal) -> tuple[int, Decimal]:
+    return len(number.normalize().as_tuple().digits), number
+
+
+def _roundest(above: Decimal, most: Decimal) -> Decimal:
+    """The number of fewest digits in (above, most], of those the multiple of the widest step 1, 2 or 5."""
+    exponent = max(abs(above), abs(most), most - above).adjusted() + 1
+    while True:
+        for lead in (5, 2, 1):
+            step = Decimal(lead).scaleb(exponent)
+            found = (math.floor(above / step) + 1) * step
+            if found <= most:
+                return found
+        exponent -= 1
+
+
 def _numbers(column: ColumnCounts) -> HierarchyProposal | None:
     if column.type != "number" or len(column.counts) <= FEW_NUMBERS:
         return None
     numbers = {value: Decimal(value) for value in column.counts}
-    if any(
-        own.adjusted() >= MOST_DIGITS or int(own.as_tuple().exponent) < -MOST_DIGITS
-        for own in numbers.values()
-    ):
+    if _have_many_digits(numbers.values()):
         return HierarchyProposal(None, f"Some of its numbers have more than {MOST_DIGITS} digits.")
     low, high = min(numbers.values()), max(numbers.values())
     quantiles = _quantiles(column, numbers)

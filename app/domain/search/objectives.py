@@ -267,6 +267,17 @@ class MinLoss:
         ),
     ] = False
 
+    persons_per_value: Annotated[
+        Mapping[ColumnName, Annotated[int, Ge(1), Le(1_000_000)]],
+        MaxLen(200),
+        doc(
+            "Sensitive attribute → of how many persons each of its values that leave is at least. It leaves "
+            "at the lowest level of its hierarchy on which that holds whichever records are suppressed, or "
+            "at least if none is, and criteria count the values that leave. Others leave as they are."
+        ),
+        Example({"income": 5}),
+    ] = field(default_factory=dict, hash=False)
+
     @property
     def needs_population(self) -> bool:
         """Whether a criterion compares the classes with the entities of a dictionary."""

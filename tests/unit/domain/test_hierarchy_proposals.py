@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from decimal import Decimal
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     UsStatesDefinition,
     VocabularyDefinition,
 )
-from app.domain.hierarchies.proposals import ColumnCounts, HierarchyProposal, propose_hierarchy
+from app.domain.hierarchies.proposals import ColumnCounts, HierarchyProposal, propose_bands, propose_hierarchy
 from app.services.datasets.hierarchy_building import build
 
 COLUMN = LeafColumn("upload", "column")
@@ -169,3 +170,39 @@ def test_what_is_proposed_can_be_built_and_holds_every_value(column, is_whole):
     if found.definition is not None:
         hierarchy = build(found.definition, Counter(values))
         assert (hierarchy.encode(values)[0] >= 0).all()
+
+
+def test_sensitive_amounts_are_put_into_bands_between_round_bounds_open_at_both_ends():
+    incomes = [str(round(9_000 * 1.005**i)) for i in range(600)]
+    found = propose_bands(ColumnCounts("income", "number", Counter(incomes), COLUMN, True))
+    finest, *coarser = found.definition.bounds
+    assert all(len(own.rstrip("0")) <= 2 for own in finest)
+    assert all({*level} < {*below} for below, level in zip((finest, *coarser), coarser, strict=False))
+    assert found.reason.startswith(f"Sensitive numbers: in up to {len(finest) + 1} bands")
+    assert propose_bands(ColumnCounts("grade", "number", Counter(["1", "2", "3"] * 9), COLUMN, True)) is None
+    assert propose_bands(ColumnCounts("name", "text", Counter(incomes), COLUMN, True)) is None
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(-(10**6), 10**6).map(str),
+            st.decimals(-(10**4), 10**4, places=2, allow_nan=False).map(str),
+            st.sampled_from(["0", "0.0", "7", "1e3"]),
+        ),
+        min_size=1,
+        max_size=300,
+    )
+)
+def test_bands_cover_all_values_and_each_has_five_rows_at_least(values):
+    found = propose_bands(ColumnCounts("income", "number", Counter(values), COLUMN, True))
+    if found is None:
+        return
+    for level in found.definition.bounds:
+        cuts = [Decimal(own) for own in level]
+        assert cuts == sorted({*cuts})
+        sizes = Counter(sum(cut <= Decimal(value) for cut in cuts) for value in values)
+        assert {*sizes} == {*range(len(cuts) + 1)}
+        assert min(sizes.values()) >= 5
+    assert (build(found.definition, Counter(values)).encode(values)[0] >= 0).all()

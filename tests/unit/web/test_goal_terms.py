@@ -136,3 +136,13 @@ def test_what_is_no_choice_for_the_table_is_refused():
     faults = asked_in(form(template="register"), without)
     assert isinstance(faults, tuple)
     assert dataclasses.replace(TABLE, quasi_identifiers=(), registers=()).choices() == []
+
+
+def test_amounts_are_asked_for_in_bands_of_k_and_the_question_comes_back():
+    banded = dataclasses.replace(TABLE, banded=("cost",))
+    asked = question(banded, template="k", k="7")
+    assert asked["objective"]["persons_per_value"] == {"cost": 7}
+    again = fields_of({**asked, "scope": "table_level"})
+    assert again is not None
+    assert (again["template"], again["k"]) == ("k", "7")
+    assert "persons_per_value" not in question(template="k")["objective"]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from app.domain.arrays import Bools, Levels
-from app.domain.classes.quasi_part import rule_for
+from app.domain.classes.quasi_part import rule_for, shown_at
 from app.domain.counting.calibration import (
     BYTES_PER_HELD_RULE,
     BYTES_PER_PAIR,
@@ -161,7 +161,8 @@ class AnonymityPlan:
         dictionary: Dictionary | None = None,
     ) -> None:
         self.answers = Answers()
-        self._table = table
+        self._of_sensitive = problem.levels_of_sensitive(table)
+        self._table = table = shown_at(table, self._of_sensitive)
         self._problem = problem
         self._budget = budget
         self._judge = Judge(table, problem, dictionary)
@@ -344,7 +345,7 @@ class AnonymityPlan:
             problem=self._problem,
             solver=self.solver,
             status=status,
-            rule=None if found.levels is None else rule_for(self._table, tuple(found.levels)),
+            rule=None if found.levels is None else self._rule(found.levels),
             loss=None if none else found.loss,
             suppressed_records=None if none else found.suppressed,
             suppression_allowed=self._judge.allowed,
@@ -361,9 +362,12 @@ class AnonymityPlan:
             ),
             refusals=self._refusals(found) if infeasible else (),
             withheld_for_missing=0 if none else self._judge.left_out,
-            minimal=None if minimal is None else tuple(rule_for(self._table, tuple(own)) for own in minimal),
+            minimal=None if minimal is None else tuple(map(self._rule, minimal)),
             attribute_losses=None if by is None else tuple(zip(self._quasi.attributes, by, strict=True)),
         )
+
+    def _rule(self, levels: Sequence[int]) -> TableRule:
+        return rule_for(self._table, tuple(levels), self._of_sensitive)
 
     def _search(self, tick: Callable[[int], None], halted: Halted) -> Search:
         """The search that fits the loss and the number of rules."""

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.domain.errors import InvalidInput, pointing_into
+from app.domain.classes.quasi_part import level_of_persons
+from app.domain.errors import Fault, InvalidInput, joined, pointing_into, refuse
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses
@@ -22,6 +23,7 @@ from app.domain.search.objectives import MOST_CRITERIA, MinLoss
 from app.domain.search.outcome import Bounds, Counters, Status
 from app.domain.search.problem import Scope
 from app.domain.tables.numbers import highest_accepted, to_json_number
+from app.domain.tables.table import Table
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,20 @@ class AnonymityProblem(MinLoss):
             **{own.name: getattr(objective, own.name) for own in dataclasses.fields(MinLoss)}, scope=scope
         )
 
+    def levels_of_sensitive(self, table: Table) -> dict[str, int]:
+        """The levels at which sensitive attributes leave, 0 where none is named."""
+        asked, at = self.persons_per_value, "/objective/persons_per_value"
+        known = f"Sensitive are: {', '.join(sorted(table.sensitive)) or 'none'}."
+        refuse(
+            [
+                Fault(joined(at, name), "not-sensitive", f"{name!r} is no sensitive attribute.", known)
+                for name in asked
+                if name not in table.sensitive
+            ]
+        )
+        spare = self.suppression_allowed(table.n_records)
+        return {name: level_of_persons(table, name, persons, spare) for name, persons in asked.items()}
+
     def suppression_allowed(self, n_records: int) -> int:
         """Records that may be suppressed: the limit's share of ``n_records``, rounded down."""
         return min(n_records, math.floor(highest_accepted(self.suppression_limit * n_records)))
@@ -93,6 +109,7 @@ class AnonymityProblem(MinLoss):
                 "privacy": [criterion_document(criterion) for criterion in self.privacy],
                 "suppression_limit": float(self.suppression_limit),
                 **{name: own for name, own in options.items() if own != getattr(MinLoss, name)},
+                **({"persons_per_value": dict(self.persons_per_value)} if self.persons_per_value else {}),
             },
             "scope": self.scope,
         }

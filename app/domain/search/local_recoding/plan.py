@@ -24,7 +24,7 @@ import numpy as np
 
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.grouping import lacking_records
-from app.domain.classes.quasi_part import rule_for
+from app.domain.classes.quasi_part import hidden_further, rule_for, shown_at
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.suppression import own_block
@@ -111,12 +111,13 @@ class RecodingPlan:
         if problem.loss.kind == "kl_divergence":
             for name in table.sensitive:
                 table.hierarchies[table.position(name)].require_tree("A divergence", "choose another loss")
-        self._table = table
+        self._whole, self._of_sensitive = table, problem.levels_of_sensitive(table)
+        self._table = shown_at(table, self._of_sensitive)
         self._problem = problem
         self._budget = budget
         self._dictionary = dictionary
         self._is_quick = is_quick
-        self._loss = cell_loss_of(table, problem.loss)
+        self._loss = cell_loss_of(self._table, problem.loss)
         self._for_table = AnonymityPlan(table, problem, _begin_with(table, problem, budget), dictionary)
         self.answers = self._for_table.answers
         self.units = self._for_table.units + steps_of_moves(table, problem)
@@ -171,9 +172,11 @@ class RecodingPlan:
         steps = flat.reshape(cells.most.shape, order="F")
         everybody, missing = np.ones(cells.size, dtype=bool), self._problem.missing
         left_out = lacking_records(cells.raw, range(cells.n_attributes), missing)
+        rule = cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed))
+        of_sensitive = self._of_sensitive
         outcome = replace(
             start,
-            rule=cells.rule(steps, ~own_block(everybody, left_out, self._problem.suppressed)),
+            rule=hidden_further(rule, self._whole, of_sensitive),
             loss=found.loss,
             attribute_losses=None,
             suppressed_records=found.suppressed,
@@ -181,7 +184,10 @@ class RecodingPlan:
             classes=found.classes,
             privacy=tuple(map(Attained, self._problem.privacy, found.attained)),
             refusals=(),
-            rounds=tuple((rule_for(self._table, tuple(levels)), records) for levels, records in found.rounds),
+            rounds=tuple(
+                (rule_for(self._table, tuple(levels), of_sensitive), records)
+                for levels, records in found.rounds
+            ),
         )
         return _bounded(outcome, found.loss, found.bound)
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from app.domain.catalogue.catalogue_types import UploadRef
 from app.domain.hierarchies.hierarchy_definitions import LeafColumn, MadeOfLeaves
-from app.domain.hierarchies.proposals import ColumnCounts, propose_hierarchy
+from app.domain.hierarchies.proposals import ColumnCounts, HierarchyProposal, propose_bands, propose_hierarchy
 from app.services.datasets.dataset_encoding import as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnreadable, Role
 from app.services.datasets.ingest.dialect import Dialect
@@ -48,9 +48,20 @@ def _with_hierarchy(
     counts = dict(zip(values.values, values.rows_per_value.tolist(), strict=True))
     leaves = LeafColumn(UploadRef(upload), own.name, own.format)
     known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole)
-    found = propose_hierarchy(known)
-    definition = None if found.definition is None else definition_document(found.definition)
-    return replace(own, hierarchy=definition, hierarchy_reason=found.reason)
+    found, bands = propose_hierarchy(known), propose_bands(known)
+    if bands is None:
+        return replace(own, hierarchy=_document(found), hierarchy_reason=found.reason)
+    chosen, other = (bands, found) if role is Role.SENSITIVE else (found, bands)
+    return replace(
+        own,
+        hierarchy=_document(chosen),
+        hierarchy_reason=chosen.reason,
+        other_hierarchy=_document(other),
+    )
+
+
+def _document(found: HierarchyProposal) -> dict[str, Any] | None:
+    return None if found.definition is None else definition_document(found.definition)
 
 
 def definition_document(definition: MadeOfLeaves) -> dict[str, Any]:

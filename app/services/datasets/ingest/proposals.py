@@ -79,9 +79,10 @@ class AttributeProposal:
     """A type and a role that would fit one column, and why; a hierarchy, and why, once one was looked for.
 
     ``format`` and ``on_unreadable`` are what to declare where the cells are not written as datasets have
-    them; ``unreadable_in_sample``, ``_rows`` and ``_shapes`` tell which
-    cells of the sample are of another type. ``is_unsure`` says that a person should look: the role is a
-    guess, or the cells are not all of the type, or can be read in two ways.
+    them; ``unreadable_in_sample``, ``_rows`` and ``_shapes`` tell which cells of the sample are of another
+    type. ``other_hierarchy`` suits amounts that are sensitive, or are not, against the proposal.
+    ``is_unsure`` says that a person should look: the role is a guess, or the cells are not all of the type,
+    or can be read in two ways.
     """
 
     name: str
@@ -97,6 +98,7 @@ class AttributeProposal:
     unreadable_shapes: tuple[str, ...] = ()
     hierarchy: Mapping[str, Any] | None = None
     hierarchy_reason: str | None = None
+    other_hierarchy: Mapping[str, Any] | None = None
     is_unsure: bool = False
 
 
