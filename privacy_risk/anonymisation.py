@@ -21,6 +21,7 @@ from privacy_risk.tables import Table, table_of
 from privacy_risk.values import Json, Progress
 
 Frame = TypeVar("Frame")
+Answer = TypeVar("Answer")
 PerAttribute = float | Mapping[str, float]
 """A number for every sensitive attribute, or one for each by name."""
 _AT_ONCE_SECONDS: Final = 1
@@ -197,21 +198,13 @@ def anonymise(
     with telling() as tell:
         client = client_of(server, key)
         table, said = one_row(client, table, said, one_row_per_person)
-        return cast("Release[Frame]", anonymised(client, table, said, criteria, tell))
+        return cast("Release[Frame]", anonymised(client, table, said, criteria, tell, released))
 
 
 def check(criteria: Criteria, said: Said, table: Table) -> None:
     """InvalidArgument for what can be told to be wrong before a service is started."""
     criteria.check(table.columns, table.rows)
     said.by_column(table.columns)
-
-
-def anonymised(
-    client: Client, table: Table, said: Said, criteria: Criteria, tell: Callable[[Progress], None]
-) -> Release[Any]:
-    """The release of a table, by this client."""
-    loaded = load(client, table, said, is_generalised=True)
-    return released(client, loaded, table.rows, criteria, tell, table.given_back)
 
 
 def released(
@@ -236,20 +229,51 @@ def released(
         }
     question = {"dataset": loaded.dataset, "objective": objective}
     name = content_name("least-loss", question)
-    found = _found(client, {"name": name, **question}, tell)
+    found = found_by(client, {"name": name, **question}, tell)
     if found["rule"] is None:
-        judged = {own["attribute"] for own in privacy if "attribute" in own}
-        beside = [name for name in loaded.roles.of("sensitive") if name not in judged] if judged else []
-        raise Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
+        raise infeasible(found, privacy, loaded.roles)
+    report = _report(client, loaded.dataset, name, found, rows)
+    return release_by(client, loaded, criteria, (name, found["rule"]), report, given_back)
+
+
+def anonymised(
+    client: Client,
+    table: Table,
+    said: Said,
+    criteria: Criteria,
+    tell: Callable[[Progress], None],
+    answer: Callable[..., Answer],
+) -> Answer:
+    """The release of a table, by this client, or what else ``answer`` makes of the dataset."""
+    loaded = load(client, table, said, is_generalised=True)
+    return answer(client, loaded, table.rows, criteria, tell, table.given_back)
+
+
+def infeasible(found: Json, privacy: Sequence[Json], roles: Roles) -> Infeasible:
+    """Why a search has found no rule."""
+    judged = {own["attribute"] for own in privacy if "attribute" in own}
+    beside = [name for name in roles.of("sensitive") if name not in judged] if judged else []
+    return Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
+
+
+def release_by(
+    client: Client,
+    loaded: Loaded,
+    criteria: Criteria,
+    named: tuple[str, Json],
+    report: Report,
+    given_back: Callable[[bytes], Any],
+) -> Release[Any]:
+    """The release of a dataset by a stored rule, which is ``named``."""
+    name, rule = named
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     frame = given_back(b"".join(client.releases.data(name, format="parquet")))
-    report = _report(client, loaded.dataset, name, found, rows)
-    policy = policy_of(privacy, loaded.roles, criteria.max_suppressed)
+    policy = policy_of(criteria.privacy(loaded.roles.of("sensitive")), loaded.roles, criteria.max_suppressed)
     notes = (*loaded.notes, *_left_out(loaded.roles), *_singled_out(report))
-    return Release(frame, report, found["rule"], loaded.roles, notes, policy)
+    return Release(frame, report, rule, loaded.roles, notes, policy)
 
 
-def _found(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
+def found_by(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
     """The search's result, waited for."""
     run = client.optimisations.start_run(question, wait_seconds=_AT_ONCE_SECONDS)
     if run.result is not None:

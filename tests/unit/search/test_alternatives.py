@@ -123,6 +123,7 @@ def test_levels_per_record_lose_no_more_and_suppress_nobody_where_that_is_asked(
     assert by_record.loss <= outcome.found["one_level_per_column"].loss + 1e-12
     assert by_record.bounds.lower <= by_record.loss
     assert nobody.suppressed_records == 0
+    assert by_record.loss <= nobody.loss
 
 
 def test_what_a_release_shows_is_counted_by_hand():

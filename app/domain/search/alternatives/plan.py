@@ -26,6 +26,7 @@ from app.domain.search.full_domain.problem import AnonymityOutcome, criterion_do
 from app.domain.search.full_domain.verdicts import Judge
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.objectives import Alternatives
+from app.domain.search.outcome import Bounds
 from app.domain.search.plans import LeastLossPlan, least_loss_plan
 from app.domain.tables.table import Table
 
@@ -139,6 +140,7 @@ class AlternativesPlan:
             self._problems[index]: self._planned(index).combine({0: block}) for index, block in blocks.items()
         }
         found = {way: outcomes[own] for way, own in self._ways.items() if own in outcomes}
+        _take_better(found)
         suppression, k = (
             tuple(_point(at, outcomes[own]) for at, own in curve.items() if own in outcomes)
             for curve in self._points.values()
@@ -193,6 +195,16 @@ class AlternativesOutcome:
     curves: LossCurves
     nearest: tuple[NearestFeasible, ...]
     complete: bool
+
+
+def _take_better(found: dict[Way, AnonymityOutcome]) -> None:
+    """A quick search may find better where nobody may be suppressed: that is an answer to both questions."""
+    by_record, nobody = found.get("levels_per_record"), found.get("fewer_suppressed")
+    if by_record is None or nobody is None or nobody.loss is None or by_record.bounds is None:
+        return
+    if by_record.loss is None or nobody.loss < by_record.loss:
+        lower = min(by_record.bounds.lower, nobody.loss)
+        found["levels_per_record"] = replace(nobody, bounds=Bounds(lower, nobody.loss - lower))
 
 
 def _point(at: float, outcome: AnonymityOutcome) -> CurvePoint:
