@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from privacy_risk.arguments import InvalidArgument, WrongType
     from privacy_risk.client import AsyncClient, Client
     from privacy_risk.columns import Column, Roles
+    from privacy_risk.comparison import Comparison, compare
     from privacy_risk.embedded import ServiceNotStarted
     from privacy_risk.gating import GateFailed, Verdict, gate
     from privacy_risk.parquet_folders import parquet_folder
@@ -47,6 +48,8 @@ _LOADED_WHEN_USED: Final = {
     "InvalidArgument": "arguments",
     "WrongType": "arguments",
     "Column": "columns",
+    "compare": "comparison",
+    "Comparison": "comparison",
     "Roles": "columns",
     "ServiceNotStarted": "embedded",
     "gate": "gating",
@@ -67,6 +70,7 @@ __all__ = [
     "Client",
     "ClientError",
     "Column",
+    "Comparison",
     "GateFailed",
     "Infeasible",
     "InvalidArgument",
@@ -89,6 +93,7 @@ __all__ = [
     "WrongType",
     "__version__",
     "anonymise",
+    "compare",
     "gate",
     "parquet_folder",
     "profile",

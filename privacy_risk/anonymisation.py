@@ -22,6 +22,7 @@ from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS, others_told
 from privacy_risk.values import Json, Progress
 
 Frame = TypeVar("Frame")
+Answer = TypeVar("Answer")
 PerAttribute = float | Mapping[str, float]
 """A number for every sensitive attribute, or one for each by name."""
 _AT_ONCE_SECONDS: Final = 1
@@ -207,21 +208,13 @@ def anonymise(
     with telling() as tell:
         client = client_of(server, key)
         table, said = one_row(client, table, said, one_row_per_person)
-        return cast("Release[Frame]", anonymised(client, table, said, criteria, tell))
+        return cast("Release[Frame]", anonymised(client, table, said, criteria, tell, released))
 
 
 def check(criteria: Criteria, said: Said, table: Table) -> None:
     """InvalidArgument for what can be told to be wrong before a service is started."""
     criteria.check(table.columns, table.rows)
     said.by_column(table.columns)
-
-
-def anonymised(
-    client: Client, table: Table, said: Said, criteria: Criteria, tell: Callable[[Progress], None]
-) -> Release[Any]:
-    """The release of a table, by this client."""
-    loaded = load(client, table, said, is_generalised=True)
-    return released(client, loaded, table.rows, criteria, tell, table.given_back)
 
 
 def released(
@@ -233,15 +226,7 @@ def released(
     given_back: Callable[[bytes], Any],
 ) -> Release[Any]:
     """The release of a dataset of so many rows; ``given_back`` makes a table of what comes in Parquet."""
-    privacy = criteria.privacy(loaded.roles.of("sensitive"))
-    objective: dict[str, Any] = {
-        "kind": "min_loss",
-        "privacy": privacy,
-        "suppression_limit": float(criteria.max_suppressed),
-    }
-    dataset = client.datasets.get(loaded.dataset).document
-    if persons := persons_per_value(dataset, criteria.k):
-        objective["persons_per_value"] = persons
+    objective = {"kind": "min_loss", **asked_for(client, loaded, criteria)}
     if criteria.importance:
         objective["loss"] = {
             "kind": "geometric",
@@ -249,23 +234,65 @@ def released(
         }
     question = {"dataset": loaded.dataset, "objective": objective}
     name = content_name("least-loss", question)
-    found = _found(client, {"name": name, **question}, tell)
+    found = found_by(client, {"name": name, **question}, tell)
     if found["rule"] is None:
-        judged = {own["attribute"] for own in privacy if own.get("others", APART) != APART}
-        beside = [name for name in loaded.roles.of("sensitive") if name not in judged] if judged else []
-        raise Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
+        raise infeasible(found, objective["privacy"], loaded.roles)
+    report = _report(client, loaded.dataset, name, found, rows)
+    return release_by(client, loaded, criteria, (name, found["rule"]), report, given_back)
+
+
+def asked_for(client: Client, loaded: Loaded, criteria: Criteria) -> dict[str, Any]:
+    """What a release has to meet, as an objective of the service has it."""
+    persons = persons_per_value(client.datasets.get(loaded.dataset).document, criteria.k)
+    return {
+        "privacy": criteria.privacy(loaded.roles.of("sensitive")),
+        "suppression_limit": float(criteria.max_suppressed),
+        **({"persons_per_value": persons} if persons else {}),
+    }
+
+
+def anonymised(
+    client: Client,
+    table: Table,
+    said: Said,
+    criteria: Criteria,
+    tell: Callable[[Progress], None],
+    answer: Callable[..., Answer],
+) -> Answer:
+    """The release of a table, by this client, or what else ``answer`` makes of the dataset."""
+    loaded = load(client, table, said, is_generalised=True)
+    return answer(client, loaded, table.rows, criteria, tell, table.given_back)
+
+
+def infeasible(found: Json, privacy: Sequence[Json], roles: Roles) -> Infeasible:
+    """Why a search has found no rule."""
+    judged = {own["attribute"] for own in privacy if own.get("others", APART) != APART}
+    beside = [name for name in roles.of("sensitive") if name not in judged] if judged else []
+    return Infeasible([own["reason"] for own in found["infeasible_because"]], beside)
+
+
+def release_by(
+    client: Client,
+    loaded: Loaded,
+    criteria: Criteria,
+    named: tuple[str, Json],
+    report: Report,
+    given_back: Callable[[bytes], Any],
+) -> Release[Any]:
+    """The release of a dataset by a stored rule, which is ``named``."""
+    name, rule = named
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     frame = given_back(b"".join(client.releases.data(name, format="parquet")))
-    report = _report(client, loaded.dataset, name, found, rows)
     reading = {**client.datasets.reading(loaded.dataset), **loaded.files}
+    privacy = criteria.privacy(loaded.roles.of("sensitive"))
     policy = policy_of(privacy, loaded.roles, criteria.max_suppressed, reading)
-    shown = _amounts(loaded, found["rule"].get("levels") or {})
+    shown = _amounts(loaded, rule.get("levels") or {})
     told = (_domains(reading), *others_told(privacy), *_left_out(loaded.roles), *shown)
     notes = (*loaded.notes, *told, *_singled_out(report))
-    return Release(frame, report, found["rule"], loaded.roles, notes, policy)
+    return Release(frame, report, rule, loaded.roles, notes, policy)
 
 
-def _found(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
+def found_by(client: Client, question: Json, tell: Callable[[Progress], None]) -> Json:
     """The search's result, waited for."""
     run = client.optimisations.start_run(question, wait_seconds=_AT_ONCE_SECONDS)
     if run.result is not None:

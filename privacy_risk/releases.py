@@ -25,22 +25,29 @@ class Reached:
     attained: float | None
     """None where nothing is left to judge, for all records are suppressed."""
 
+    @property
+    def letter(self) -> str:
+        """``k``, ``l`` or ``t``."""
+        return next(letter for letter in ("k", "l", "t") if letter in self.criterion)
+
+    @property
+    def of(self) -> str:
+        """The attribute that it is about, such as `` of income``; empty for none."""
+        attribute = self.criterion.get("attribute")
+        return "" if attribute is None else f" of {attribute}"
+
     def __str__(self) -> str:
         """Such as ``k = 5 (k anonymity, 5 asked for)``; a dash where nothing is left to judge."""
-        own = dict(self.criterion)
-        kind = own.pop("kind").replace("_", " ")
-        attribute = own.get("attribute")
-        letter = next(letter for letter in ("k", "l", "t") if letter in own)
-        of = "" if attribute is None else f" of {attribute}"
-        return f"{letter} = {number_text(self.attained)}{of} ({kind}, {number_text(own[letter])} asked for)"
+        kind, asked = self.criterion["kind"].replace("_", " "), number_text(self.criterion[self.letter])
+        return f"{self.letter} = {number_text(self.attained)}{self.of} ({kind}, {asked} asked for)"
 
 
 @dataclass(frozen=True)
 class AttributeLoss:
-    """The level that a quasi-identifier is shown at, and what is lost of it: 0 to 1."""
+    """The level that a quasi-identifier is shown at, None if records have their own; its loss: 0 to 1."""
 
     name: str
-    level: int
+    level: int | None
     loss: float
 
 
@@ -104,7 +111,7 @@ class Report:
     def _rows(self) -> Iterator[Sequence[str]]:
         yield ("quasi-identifier", "level", "loss")
         for own in self.losses:
-            yield (own.name, str(own.level), number_text(own.loss))
+            yield (own.name, "its own" if own.level is None else str(own.level), number_text(own.loss))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Curves of a page over two axes, each of several told by its line and a word beside it, the highest first."""
+"""Curves of a page over two axes, each of several with a word beside its line, the highest first."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +48,9 @@ from app.services.datasets.ingest.pieces import read_piece
 from app.services.datasets.ingest.proposals import DialectProposal
 from app.services.fingerprints import plain
 from privacy_risk import InvalidArgument, Release
-from privacy_risk.anonymisation import Criteria, anonymised, check
+from privacy_risk.anonymisation import Criteria, anonymised, check, released
 from privacy_risk.columns import Said
+from privacy_risk.comparison import compared
 from privacy_risk.doubts import require_decided
 from privacy_risk.loading import one_row
 from privacy_risk.persons import IN_PYTHON
@@ -73,10 +75,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "-o",
         "--output",
         type=Path,
-        required=True,
         metavar="FILE",
-        help="where the release is written, as CSV",
+        help="where the release is written, as CSV; needed but for --compare alone",
     )
+    parser.add_argument(
+        "--compare",
+        action="store_true",
+        help="print several releases side by side; one of them is written with --choose",
+    )
+    parser.add_argument("--choose", metavar="ID", help="the one of them that is written to --output")
     _add_criteria(parser)
     _add_columns(parser)
     parser.add_argument(
@@ -130,6 +137,9 @@ def _add_criteria(parser: argparse.ArgumentParser) -> None:
     criteria.add_argument(
         "--importance", nargs="+", default=[], metavar="NAME=NUMBER", help="weighs a quasi-identifier's loss"
     )
+    criteria.add_argument(
+        "--important", nargs="+", default=[], metavar="NAME", help="with --compare: generalised last"
+    )
 
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
@@ -148,8 +158,10 @@ def _add_columns(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
-    """Write the release; 0 once it is written."""
-    check_output("--output", arguments.output)
+    """Write the release, or print several side by side; 0 once that is done."""
+    _check_written(arguments)
+    if arguments.output is not None:
+        check_output("--output", arguments.output)
     check_output("--save-policy", arguments.save_policy)
     reasons = dict(pair("--reason", own, is_first=True) for own in arguments.reason)
     if reasons and arguments.save_policy is None:
@@ -158,6 +170,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         with given_table(arguments, arguments.table, arguments.tables) as given:
             shown = given.shown
             release = _released(arguments, given, operations)
+            if release is None:
+                return 0
             content = release_file(release.frame, given.tables)
             policy = with_reasons(release.policy, reasons)
     except InvalidArgument as error:
@@ -190,7 +204,40 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     return 0
 
 
-def _released(arguments: argparse.Namespace, given: GivenTable, operations: Operations) -> Release[Any]:
+def _check_written(arguments: argparse.Namespace) -> None:
+    """InvalidInput unless it is said which release is written, and where."""
+    for option in ("choose", "important"):
+        if getattr(arguments, option) and not arguments.compare:
+            raise InvalidInput.of(
+                f"--{option}", "not-applicable", "It belongs to a comparison.", "Give --compare."
+            )
+    is_written = arguments.choose is not None or not arguments.compare
+    if is_written and arguments.output is None:
+        raise InvalidInput.of("--output", "missing", "There is no file to write to.", "Name one.")
+    if not is_written and (arguments.output or arguments.save_policy):
+        raise InvalidInput.of(
+            "--choose", "missing", "It is one release that is written.", "Name the alternative, by its id."
+        )
+
+
+def _compared(arguments: argparse.Namespace, *asked: Any) -> Release[Any] | None:  # noqa: ANN401 - as released
+    """The chosen release of a comparison; without one all of them, printed."""
+    comparison = compared(*asked, important=arguments.important)
+    if arguments.choose is not None:
+        return comparison.release(arguments.choose)
+    if arguments.json:
+        shown = {"suggested": comparison.suggested, "alternatives": list(comparison.alternatives.values())}
+        more = {"curves": comparison.curves, "notes": list(comparison.notes)}
+        print(json.dumps(shown | more, ensure_ascii=False))
+    else:
+        print(str(comparison).replace(IN_PYTHON, PERSON_WAYS))
+    return None
+
+
+def _released(
+    arguments: argparse.Namespace, given: GivenTable, operations: Operations
+) -> Release[Any] | None:
+    answer = partial(_compared, arguments) if arguments.compare else released
     criteria = Criteria(
         arguments.k,
         _numbers("--l", arguments.l),
@@ -207,7 +254,7 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
         )
         check_described(given.tables, criteria)
         with service_client(arguments.server, operations) as client, telling() as tell:
-            return described_release(client, given.tables, criteria, tell)
+            return described_release(client, given.tables, criteria, tell, answer)
     said = Said(
         arguments.quasi_identifiers,
         tuple(dict.fromkeys((*arguments.sensitive, *criteria.named))),
@@ -225,7 +272,7 @@ def _released(arguments: argparse.Namespace, given: GivenTable, operations: Oper
     table = asyncio.run(_table(given.path, read))
     check(criteria, said, table)
     with service_client(arguments.server, operations) as client, telling() as tell:
-        return anonymised(client, *one_row(client, table, said, asked), criteria, tell)
+        return anonymised(client, *one_row(client, table, said, asked), criteria, tell, answer)
 
 
 async def _table(path: Path, proposal: DialectProposal) -> Table:

@@ -13,8 +13,8 @@ from app.cli.gate_tables import Tables
 from app.cli.table_header import require_described
 from app.domain.errors import InvalidInput, joined
 from app.services.datasets.ingest.canonical_csv import CanonicalCsv
-from privacy_risk import Client, Column, Progress, Release, Roles
-from privacy_risk.anonymisation import Criteria, released
+from privacy_risk import Client, Column, Progress, Roles
+from privacy_risk.anonymisation import Answer, Criteria
 from privacy_risk.loading import Loaded
 from privacy_risk.parquet_reading import arrow_table
 from privacy_risk.persons import rows_note
@@ -44,9 +44,13 @@ def check_described(tables: Tables, criteria: Criteria) -> None:
 
 
 def described_release(
-    client: Client, tables: Tables, criteria: Criteria, tell: Callable[[Progress], None]
-) -> Release[Any]:
-    """The release of the described table; InvalidInput for what a description has wrong."""
+    client: Client,
+    tables: Tables,
+    criteria: Criteria,
+    tell: Callable[[Progress], None],
+    answer: Callable[..., Answer],
+) -> Answer:
+    """What ``answer`` makes of the described table; InvalidInput for what a description has wrong."""
     made = Loading(client).dataset(tables)
     rows: int = made.document["rows"]
     names = [own.name for own in tables.attributes]
@@ -62,7 +66,7 @@ def described_release(
     notes = (note, *spellings_notes(client, made.document))
     written = {name: own for name, own in tables.release.items() if name != "missing"}
     loaded = Loaded(made.name, roles, notes, {"release": written})
-    return released(client, loaded, rows, criteria, tell, arrow_table)
+    return answer(client, loaded, rows, criteria, tell, arrow_table)
 
 
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow

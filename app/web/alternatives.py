@@ -12,8 +12,9 @@ from app.charts.drawing import Caption
 from app.web.goal_terms import ALTERNATIVES, MOST_WEIGHT
 from app.web.release_words import attained
 from app.web.visits import NoSuchPage, Visit, found
-from app.web.words import number, share
+from app.web.words import number
 from privacy_risk import Json
+from privacy_risk.comparison import in_words
 
 TITLES: Final[Mapping[str, str]] = {
     "one_level_per_column": "One level per column",
@@ -70,7 +71,6 @@ def columns_mixed(dataset: Json, alternative: Json) -> list[dict[str, Any]]:
     The level is None where records show a column at different ones.
     """
     found = {own["attribute"]: own for own in alternative["columns"]}
-    shown = dict(columns_shown(alternative))
     columns = []
     for own in dataset["attributes"]:
         if own["role"] not in ("quasi_identifier", "sensitive"):
@@ -83,32 +83,11 @@ def columns_mixed(dataset: Json, alternative: Json) -> list[dict[str, Any]]:
                 "role": own["role"],
                 "level": levels[0] if len(levels) == 1 else None,
                 "height": own["height"],
-                "shown": shown.get(name, "as it is"),
+                "shown": in_words(found[name]) if name in found else "as it is",
                 "loss": found[name]["loss"] if name in found else None,
             }
         )
     return columns
-
-
-def columns_shown(alternative: Json) -> Iterator[tuple[str, str]]:
-    """Each quasi-identifier with how it is shown, in words."""
-    for own in alternative["columns"]:
-        total = sum(level["records"] for level in own["levels"])
-        parts = [_level_shown(level, own["height"]) for level in own["levels"]]
-        if len(parts) == 1:
-            yield own["attribute"], parts[0]
-        else:
-            shares = (share(level["records"], total) for level in own["levels"])
-            yield own["attribute"], "; ".join(f"{a} {b}" for a, b in zip(shares, parts, strict=True))
-
-
-def _level_shown(level: Json, height: int) -> str:
-    if level["level"] == height:
-        return "not at all"
-    if level["level"] == 0:
-        return "as it is"
-    such = "" if level["example"] is None else f", such as {level['example']}"
-    return f"at level {level['level']} of {height}{such}"
 
 
 def compared(search: Json, fields: dict[str, str] | None) -> dict[str, Any]:
@@ -120,7 +99,7 @@ def compared(search: Json, fields: dict[str, str] | None) -> dict[str, Any]:
             "titles": [TITLES[way] for way in (own["id"], *own["also"])],
             "way": WAYS[own["id"]],
             "is_suggested": own["id"] == result["suggested"],
-            "columns": list(columns_shown(own)),
+            "columns": [(column["attribute"], in_words(column)) for column in own["columns"]],
             "attained": [
                 said for one in own["privacy"] for said in attained(one["criterion"], number(one["attained"]))
             ],

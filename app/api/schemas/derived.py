@@ -157,6 +157,11 @@ def request_of(
     return derive.model(parameters, name, {**asked, **fields}, about)  # type: ignore[return-value]
 
 
+def model_of(result: type, name: str, fields: Mapping[str, Any]) -> Model:
+    """The body that answers with a dataclass, ``fields`` in the place of its own of these names."""
+    return _Derivation("", Answer, _ANSWERED).model(result, name, fields)
+
+
 def answer_of(result: type, name: str, kind: str, about: str, *versions: int) -> Model:
     """The body that answers: ``kind`` and ``version`` of what was computed, then the result's fields."""
     derive = _Derivation(name, Answer, _ANSWERED)

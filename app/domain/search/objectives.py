@@ -216,6 +216,18 @@ class AggregateObjective(_OfRiskAndUtility):
         }
 
 
+PersonsPerValue = Annotated[
+    Mapping[ColumnName, Annotated[int, Ge(1), Le(1_000_000)]],
+    MaxLen(200),
+    doc(
+        "Sensitive attribute → of how many persons each of its values that leave is at least. It leaves "
+        "at the lowest level of its hierarchy on which that holds whichever records are suppressed, or "
+        "at least if none is, and criteria count the values that leave. Others leave as they are."
+    ),
+    Example({"income": 5}),
+]
+
+
 @dataclass(frozen=True)
 class MinLoss:
     """Least loss of information among the rules that meet privacy criteria: no attacker is modelled."""
@@ -267,16 +279,7 @@ class MinLoss:
         ),
     ] = False
 
-    persons_per_value: Annotated[
-        Mapping[ColumnName, Annotated[int, Ge(1), Le(1_000_000)]],
-        MaxLen(200),
-        doc(
-            "Sensitive attribute → of how many persons each of its values that leave is at least. It leaves "
-            "at the lowest level of its hierarchy on which that holds whichever records are suppressed, or "
-            "at least if none is, and criteria count the values that leave. Others leave as they are."
-        ),
-        Example({"income": 5}),
-    ] = field(default_factory=dict, hash=False)
+    persons_per_value: PersonsPerValue = field(default_factory=dict, hash=False)
 
     @property
     def needs_population(self) -> bool:
@@ -303,6 +306,7 @@ class Alternatives:
         doc("Quasi-identifiers that matter most: one of the alternatives generalises the others first."),
         Example(["city"]),
     ] = ()
+    persons_per_value: PersonsPerValue = field(default_factory=dict, hash=False)
 
     @property
     def needs_population(self) -> bool:

@@ -80,7 +80,7 @@ class RunService:
             return await work.runs.get(run_id)
 
     async def find(self, actor: Actor, ref: str) -> Run:
-        """The run of this id, or the latest of what has this id or name; Conflict if several kinds have it."""
+        """The run of this id, or the latest of what is named so; Conflict if several kinds are."""
         async with self._store.work(actor.tenant) as work:
             with contextlib.suppress(NotFound):
                 return await work.runs.get(ref)

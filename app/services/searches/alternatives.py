@@ -1,27 +1,33 @@
-"""The result of a comparison as a document: no ids, no times."""
+"""The result of a comparison: no ids, no times."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal
+
+from annotated_types import doc
 
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
 from app.domain.rules.rule import Rule
-from app.domain.search.alternatives.plan import AlternativesOutcome, Nearest
+from app.domain.search.alternatives.plan import (
+    AlternativesOutcome,
+    AlternativesPlan,
+    LossCurves,
+    NearestFeasible,
+    RecordsShort,
+)
 from app.domain.search.alternatives.questions import WAYS, Way, document_of
 from app.domain.search.alternatives.shown import ShownRelease, shown_release, suggested
-from app.domain.search.full_domain.problem import AnonymityOutcome, criterion_document
+from app.domain.search.full_domain.problem import AnonymityOutcome
 from app.domain.search.objectives import Alternatives
-from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.resources import JsonObject
 from app.services.rules.rule_documents import rule_of
 
 LONGEST_NAME: Final = 100
-_NONE: Final = "No rule of this kind meets the criteria with so few suppressed records."
 
 
 def rule_name(name: str, way: str) -> str:
@@ -42,76 +48,114 @@ def require_short(name: str) -> None:
         )
 
 
-def result_of_alternatives(
+@dataclass(frozen=True)
+class Alternative(ShownRelease):
+    """One of the rules, and what its release shows.
+
+    The rule is stored as `NAME-ID`, NAME being the optimisation's and ID written with `-` for `_`.
+    """
+
+    id: Annotated[Way, doc("Which alternative.")]
+    also: Annotated[tuple[Way, ...], doc("Other alternatives that release the same.")]
+    rule: JsonObject
+    status: Annotated[
+        Literal["optimal", "heuristic"],
+        doc(
+            "`optimal`: proven to lose least of its kind; `heuristic`: the best that was found, with a bound."
+        ),
+    ]
+    minimised: Annotated[
+        float | None,
+        doc(
+            "What the search has minimised: for `important_columns` the loss with these weighed, else `loss`."
+        ),
+    ]
+    lower_bound: Annotated[float | None, doc("What no rule of its kind is below.")]
+    gap: Annotated[float | None, doc("Distance from it; 0 if proven.")]
+    privacy: tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several rules side by side."""
+
+    objective: Annotated[JsonObject, doc("What was asked for.")]
+    status: Annotated[
+        Literal["optimal", "infeasible", "heuristic"],
+        doc("`optimal`: every alternative is proven; `infeasible`: it is proven that there is none."),
+    ]
+    solver: Annotated[str, doc("What searched.")]
+    budget: Annotated[JsonObject, doc("What each search was allowed to use.")]
+    reproducible: Annotated[bool, doc("False if the run was stopped: the same question finds more then.")]
+    suppression_allowed: Annotated[int, doc("Most records to suppress.")]
+    alternatives: tuple[Alternative, ...]
+    suggested: Annotated[
+        Way | None,
+        doc(
+            "The one of least loss of those that show every column to half of the records at least; where "
+            "there is none of those that show every column to some; else of all. Null if there is none."
+        ),
+    ]
+    not_found: Annotated[tuple[Way, ...], doc("What was searched for and is not there.")]
+    records_short: Annotated[
+        RecordsShort | None, doc("Null where some rule of one level per column shows all.")
+    ]
+    curves: Annotated[LossCurves, doc("Loss of the best rule of one level per column.")]
+    infeasible_because: tuple[JsonObject, ...]
+    nearest: Annotated[
+        tuple[NearestFeasible, ...],
+        doc("Where no rule meets the criteria: what would do instead, each alone, as far as it is known."),
+    ]
+
+
+def compared(
     outcome: AlternativesOutcome,
     asked: Alternatives,
     table: Table,
     written: Callable[[AnonymityOutcome, Rule], JsonObject],
-) -> JsonObject:
-    """What was found side by side; ``written`` makes the document of a rule.
-
-    Rules that release the same are one alternative.
-    """
-    shown: dict[str, ShownRelease] = {}
-    alternatives: dict[str, JsonObject] = {}
-    for way in WAYS:
-        own = outcome.found.get(way)
-        if own is None or own.rule is None:
+    budget: JsonObject,
+) -> Comparison:
+    """What was found side by side, each release once; ``written`` makes the document of a rule."""
+    found: dict[str, Alternative] = {}
+    for way, own in outcome.found.items():
+        if own.rule is None:
             continue
         document = written(own, own.rule)
         release = Release(table, rule_of(document, table))
         same = hashlib.sha256(release.codes.tobytes("F")).hexdigest()
-        if same in alternatives:
-            alternatives[same]["also"].append(way)
+        known = found.get(same)
+        if known is not None:
+            found[same] = replace(known, also=(*known.also, way))
             continue
-        shown[same] = shown_release(release)
-        alternatives[same] = _alternative(way, own, document, shown[same])
-    found, place = list(alternatives.values()), suggested(list(shown.values()))
-    statuses = [own["status"] for own in found]
-    short = outcome.short
-    return {
-        "objective": document_of(asked),
-        "status": ("heuristic" if "heuristic" in statuses else "optimal") if found else _without(outcome),
-        "suppression_allowed": outcome.found["one_level_per_column"].suppression_allowed,
-        "alternatives": found,
-        "suggested": None if place is None else found[place]["id"],
-        "not_found": [{"id": way, "reason": reason} for way, reason in _not_found(outcome)],
-        "records_short": None if short is None else dataclasses.asdict(short),
-        "curves": {
-            name: [dataclasses.asdict(own) for own in points] for name, points in outcome.curves.items()
-        },
-        "infeasible_because": [own.to_document() for own in outcome.refusals],
-        "nearest": [_nearest(own) for own in outcome.nearest],
-    }
-
-
-def _without(outcome: AlternativesOutcome) -> str:
-    """The status where no rule was found."""
-    is_proven = all(own.status == "infeasible" for own in outcome.found.values())
-    return "infeasible" if is_proven else "heuristic"
-
-
-def _not_found(outcome: AlternativesOutcome) -> list[tuple[Way, str]]:
-    reasons = dict(outcome.not_made)
-    reasons |= {way: _NONE for way, own in outcome.found.items() if own.rule is None}
-    return [(way, reasons[way]) for way in WAYS if way in reasons]
-
-
-def _alternative(way: Way, own: AnonymityOutcome, rule: JsonObject, shown: ShownRelease) -> JsonObject:
-    bounds = own.bounds
-    return {
-        "id": way,
-        "also": [],
-        "rule": rule,
-        "status": own.status,
-        "minimised": own.loss,
-        "lower_bound": None if bounds is None else to_json_number(bounds.lower),
-        "gap": None if bounds is None else to_json_number(bounds.gap),
-        **dataclasses.asdict(shown),
-        "privacy": [attained.to_document() for attained in own.privacy],
-    }
-
-
-def _nearest(own: Nearest) -> JsonObject:
-    criterion = None if own.criterion is None else criterion_document(own.criterion)
-    return {"criterion": criterion, "value": own.value}
+        lower, gap = (None, None) if own.bounds is None else (own.bounds.lower, own.bounds.gap)
+        found[same] = Alternative(
+            **vars(shown_release(release)),
+            id=way,
+            also=(),
+            rule=document,
+            status="optimal" if own.status == "optimal" else "heuristic",
+            minimised=own.loss,
+            lower_bound=lower,
+            gap=gap,
+            privacy=tuple(attained.to_document() for attained in own.privacy),
+        )
+    alternatives = tuple(found.values())
+    place, first = suggested(alternatives), outcome.found.get("one_level_per_column")
+    proven = outcome.complete and all(own.status != "heuristic" for own in outcome.found.values())
+    return Comparison(
+        objective=document_of(asked),
+        status=("optimal" if found else "infeasible") if proven else "heuristic",
+        solver=AlternativesPlan.solver,
+        budget=budget,
+        reproducible=outcome.complete,
+        suppression_allowed=outcome.suppression_allowed,
+        alternatives=alternatives,
+        suggested=None if place is None else alternatives[place].id,
+        not_found=outcome.missing,
+        records_short=outcome.short,
+        curves=outcome.curves,
+        infeasible_because=()
+        if found or first is None
+        else tuple(own.to_document() for own in first.refusals),
+        nearest=outcome.nearest,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from app.domain.models.class_suppression import ClassSuppression, SmallClasses
 from app.domain.models.suppression import Order
@@ -21,6 +21,7 @@ from app.domain.search.solvers import AUTO, Solver
 from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
+from app.services.fingerprints import plain
 from app.services.ports import UnitOfWork
 from app.services.resources import (
     JsonObject,
@@ -47,7 +48,7 @@ from app.services.runs.run_execution import Conclusion
 from app.services.scoring.assessment_documents import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.alternatives import result_of_alternatives, rule_name
+from app.services.searches.alternatives import compared, rule_name
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_of
 from app.services.searches.searches import SearchPreparation, SearchQuestion, SearchWork
 
@@ -242,12 +243,8 @@ class AlternativesWork(OptimisationWork):
         def written(own: AnonymityOutcome, rule: Rule) -> JsonObject:
             return _rule_of_least_loss(own, rule, self._table, self._search, sha256)
 
-        result = {
-            **result_of_alternatives(outcome, self._asked, self._table, written),
-            "solver": self._search.solver,
-            "budget": question.budget.shown(),
-            "reproducible": outcome.complete,
-        }
+        made = compared(outcome, self._asked, self._table, written, question.budget.shown())
+        result = plain(asdict(made))
         found_by = asked.sha256 if outcome.complete else None
         rules = found_rules(result, asked.name, question.sources, found_by)
 

@@ -39,6 +39,9 @@ def no_service():
         (["--k", "2", "--reason", "sex=Known."], "--reason", "written into a policy"),
         (["--k", "2", "--reason", "Known."], "--reason", "'Known.' names no column"),
         (["--k", "2", "--importance", "zip=-1"], "--importance", "'-1' is no number"),
+        (["--k", "2", "--choose", "levels_per_record"], "--choose", "belongs to a comparison"),
+        (["--k", "2", "--important", "zip"], "--important", "belongs to a comparison"),
+        (["--k", "2", "--compare"], "--choose", "one release that is written"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_by_the_option_before_a_service_is_started(tmp_path, options, pointer, fault):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal, get_args
 
+from app.domain.classes.quasi_part import required_quasi_identifiers
 from app.domain.errors import InvalidInput
 from app.domain.losses.loss import LossChoice
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.search.full_domain.problem import AnonymityProblem, criterion_document
 from app.domain.search.objectives import MOST_CRITERIA, Alternatives
+from app.domain.search.problem import Scope
+from app.domain.tables.table import Table
 
 Way = Literal[
     "one_level_per_column",
@@ -30,61 +32,52 @@ SHARES: Final = (0.0, 0.01, 0.02, 0.05, 0.1)
 """The same where nothing may be suppressed."""
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of a curve: the rule of one level per column with this limit or this k."""
-
-    curve: Literal["suppression", "k"]
-    at: float
-    problem: AnonymityProblem
-
-
 def problem_of(asked: Alternatives) -> AnonymityProblem:
     """The question for one level per column, from which the others differ in one thing each."""
-    return AnonymityProblem(asked.privacy, asked.suppression_limit)
+    return AnonymityProblem(asked.privacy, asked.suppression_limit, persons_per_value=asked.persons_per_value)
 
 
-def problems_of(asked: Alternatives) -> dict[Way, AnonymityProblem]:
-    """The question of each alternative that is asked for."""
-    base = problem_of(asked)
-    found: dict[Way, AnonymityProblem] = {
-        "one_level_per_column": base,
-        "levels_per_record": replace(base, scope="record_level"),
-        "every_column_shown": replace(base, shows_every=True),
-    }
-    if asked.important:
-        weights = dict.fromkeys(asked.important, IMPORTANCE)
-        found["important_columns"] = replace(base, loss=LossChoice(weights=weights))
-    found["fewer_suppressed"] = replace(base, scope="record_level", suppression_limit=0.0)
-    return found
+def problems_of(asked: Alternatives, table: Table) -> dict[Way, AnonymityProblem]:
+    """The question of each alternative; none by records where a hierarchy is no tree.
 
-
-def points_of(asked: Alternatives, n_records: int) -> Iterator[Point]:
-    """The points of both curves, by limit and by k."""
-    base, limit = problem_of(asked), asked.suppression_limit
-    limits = {min(1.0, times * limit) for times in TIMES} if limit else set(SHARES)
-    for own in sorted(limits):
-        yield Point("suppression", own, replace(base, suppression_limit=own))
-    given = [own for own in asked.privacy if isinstance(own, KAnonymity)]
-    others = tuple(own for own in asked.privacy if not isinstance(own, KAnonymity))
-    if len(others) == MOST_CRITERIA:
-        return
-    for k in sorted({*SIZES, *(own.k for own in given)}):
-        if k <= n_records:
-            one = replace(given[0], k=k) if given else KAnonymity(k)
-            yield Point("k", k, replace(base, privacy=(one, *others)))
-
-
-def require_columns(asked: Alternatives, quasi_identifiers: Sequence[str]) -> None:
-    """InvalidInput for an important column that is no quasi-identifier."""
+    InvalidInput for an important column that is no quasi-identifier.
+    """
+    columns = required_quasi_identifiers(table)
+    names = [table.attributes[j] for j in columns]
     for number, name in enumerate(asked.important):
-        if name not in quasi_identifiers:
+        if name not in names:
             raise InvalidInput.of(
                 f"/objective/important/{number}",
                 "unknown-attribute",
                 f"{name!r} is none of the quasi-identifiers.",
-                f"These are: {', '.join(quasi_identifiers)}.",
+                f"These are: {', '.join(names)}.",
             )
+    base = problem_of(asked)
+    scope: Scope = "table_level"
+    found: dict[Way, AnonymityProblem] = {"one_level_per_column": base}
+    if all(table.hierarchies[j].is_tree for j in columns):
+        scope = "record_level"
+        found["levels_per_record"] = replace(base, scope=scope)
+    found["every_column_shown"] = replace(base, shows_every=True)
+    if asked.important:
+        weights = dict.fromkeys(asked.important, IMPORTANCE)
+        found["important_columns"] = replace(base, loss=LossChoice(weights=weights))
+    found["fewer_suppressed"] = replace(base, scope=scope, suppression_limit=0.0)
+    return found
+
+
+def points_of(asked: Alternatives, n_records: int) -> dict[str, dict[float, AnonymityProblem]]:
+    """Both curves: limit → question, and k → question."""
+    base, limit = problem_of(asked), asked.suppression_limit
+    limits = sorted({min(1.0, times * limit) for times in TIMES} if limit else SHARES)
+    given = [own for own in asked.privacy if isinstance(own, KAnonymity)]
+    others = tuple(own for own in asked.privacy if not isinstance(own, KAnonymity))
+    sizes = sorted(k for k in {*SIZES, *(own.k for own in given)} if k <= n_records)
+    room = len(others) < MOST_CRITERIA
+    return {
+        "suppression": {own: replace(base, suppression_limit=own) for own in limits},
+        "k": {k: replace(base, privacy=(KAnonymity(k), *others)) for k in sizes if room},
+    }
 
 
 def document_of(asked: Alternatives) -> dict[str, Any]:
@@ -94,4 +87,5 @@ def document_of(asked: Alternatives) -> dict[str, Any]:
         "privacy": [criterion_document(own) for own in asked.privacy],
         "suppression_limit": float(asked.suppression_limit),
         "important": list(asked.important),
+        **({"persons_per_value": dict(asked.persons_per_value)} if asked.persons_per_value else {}),
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
+from annotated_types import doc
 
 from app.domain.arrays import Bools
 from app.domain.catalogue.catalogue_types import CellValue
@@ -24,46 +25,53 @@ MOSTLY: Final = 0.5
 
 @dataclass(frozen=True)
 class ShownLevel:
-    """How many released records show a column at a level, and the value that most of them show."""
+    """How many of the released records show a column at a level."""
 
-    level: int
-    records: int
-    example: CellValue | None
+    level: Annotated[int, doc("0 is as it is; at the highest, and of a missing value, nothing is shown.")]
+    records: Annotated[int, doc("Records that are not suppressed.")]
+    example: Annotated[
+        CellValue | None, doc("The value that most of them show; null where nothing is shown.")
+    ]
 
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """What a release shows of a quasi-identifier.
+    """What a release shows of a quasi-identifier."""
 
-    ``levels`` are of the records that are not suppressed; at the highest one, and where a value was missing,
-    nothing is shown. ``shown_share`` is the share of them that show something; None where the table has
-    nothing to show, or nobody is left.
-    """
-
-    attribute: str
-    loss: float
-    height: int
-    shown_share: float | None
-    levels: tuple[ShownLevel, ...]
+    attribute: Annotated[str, doc("The quasi-identifier.")]
+    loss: Annotated[float, doc("What is lost of it: 0 to 1.")]
+    height: Annotated[int, doc("Highest level of its hierarchy.")]
+    shown_share: Annotated[
+        float | None,
+        doc(
+            "The share of the released records of which something is shown, at any level below the highest; "
+            "null where the table has nothing to show, or nobody is left."
+        ),
+    ]
+    levels: Annotated[tuple[ShownLevel, ...], doc("The levels that occur, from the lowest.")]
 
 
 @dataclass(frozen=True)
 class ShownRelease:
-    """What a release shows, whom it leaves out, and how well those who are in it are hidden.
+    """What a release shows, whom it leaves out, and how well those who are in it are hidden."""
 
-    ``loss`` is geometric, all leaves of the hierarchies counted and no column weighed. Classes count persons
-    where a column names them. Without any class there are no sizes and risks.
-    """
-
-    columns: tuple[ShownColumn, ...]
-    loss: float
-    suppressed_records: int
-    persons: int | None
-    persons_suppressed: int | None
-    classes: int
-    smallest_class: int | None
-    highest_risk: float | None
-    mean_risk: float | None
+    columns: Annotated[tuple[ShownColumn, ...], doc("What is shown of every quasi-identifier.")]
+    loss: Annotated[
+        float,
+        doc("Geometric loss, no column weighed, all leaves of hierarchies counted: releases compare by it."),
+    ]
+    suppressed_records: Annotated[int, doc("Records suppressed.")]
+    persons: Annotated[int | None, doc("Persons of the table; null where no column names them.")]
+    persons_suppressed: Annotated[int | None, doc("Of them those who lose all their records.")]
+    classes: Annotated[int, doc("Equivalence classes of those that remain.")]
+    smallest_class: Annotated[
+        int | None, doc("k: records, or persons, of the smallest class; null if nobody remains.")
+    ]
+    highest_risk: Annotated[
+        float | None,
+        doc("Greatest probability of finding whose a released record is, for who knows that it is there."),
+    ]
+    mean_risk: Annotated[float | None, doc("The mean of it.")]
 
     @property
     def least_shown(self) -> float:

@@ -1,0 +1,225 @@
+"""``compare``: several releases of a table side by side, found in one run, and each of them on demand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Generic, TypeVar, cast
+
+from privacy_risk.anonymisation import (
+    Criteria,
+    PerAttribute,
+    anonymised,
+    asked_for,
+    check,
+    found_by,
+    infeasible,
+    release_by,
+)
+from privacy_risk.arguments import InvalidArgument
+from privacy_risk.client import Client
+from privacy_risk.columns import Said, require_column
+from privacy_risk.embedded import client_of
+from privacy_risk.loading import Loaded, content_name, one_row
+from privacy_risk.progress import telling
+from privacy_risk.releases import AttributeLoss, Reached, Release, Report
+from privacy_risk.tables import table_of
+from privacy_risk.text_tables import html_list, html_table, number_text
+from privacy_risk.usual import APART, MAX_SUPPRESSED, others_told
+from privacy_risk.values import Json, Progress
+
+Frame = TypeVar("Frame")
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Generic[Frame]):
+    """Releases side by side, by the ids of docs/alternatives.md; printed as what each shows and costs.
+
+    ``alternatives`` are as POST /v1/optimisations answers them; iterating gives their ids. ``curves`` are the
+    losses by limit and by k. ``suggested`` is the one to take if nothing else is known.
+    """
+
+    suggested: str
+    alternatives: Mapping[str, Json]
+    curves: Mapping[str, Sequence[Json]]
+    notes: tuple[str, ...]
+    records: int
+    _make: Callable[[str], Release[Frame]] = field(repr=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.alternatives)
+
+    def __getitem__(self, name: str) -> Json:
+        """An alternative by its id, or by that of another one that releases the same."""
+        for own in self.alternatives.values():
+            if name in (own["id"], *own["also"]):
+                return own
+        raise InvalidArgument("id", f"There is no alternative {name!r}.", f"There are: {', '.join(self)}.")
+
+    def release(self, id: str | None = None) -> Release[Frame]:
+        """The release of an alternative, the suggested one if none is named; nothing is searched again."""
+        return self._make(self[id or self.suggested]["id"])
+
+    @property
+    def table(self) -> list[list[str]]:
+        """A head, and a row per alternative: what it shows of each column in words, and its figures."""
+        first = self[self.suggested]
+        criteria = [Reached(own["criterion"], None) for own in first["privacy"]]
+        head = ["alternative", *(own["attribute"] for own in first["columns"]), "suppressed", "loss"]
+        rows = [[*head, *(own.letter + own.of for own in criteria), "highest risk", "mean risk"]]
+        for own in self.alternatives.values():
+            mark = " (suggested)" if own["id"] == self.suggested else ""
+            rows.append(
+                [
+                    ", ".join((own["id"], *own["also"])) + mark,
+                    *(in_words(column) for column in own["columns"]),
+                    _suppressed(own, self.records),
+                    number_text(own["loss"]),
+                    *(number_text(one["attained"]) for one in own["privacy"]),
+                    number_text(own["highest_risk"]),
+                    number_text(own["mean_risk"]),
+                ]
+            )
+        return rows
+
+    def __str__(self) -> str:
+        head, *rows = self.table
+        width = max(map(len, head))
+        blocks = [
+            "\n".join(
+                (row[0], *(f"  {name:{width}}  {cell}" for name, cell in zip(head[1:], row[1:], strict=True)))
+            )
+            for row in rows
+        ]
+        return "\n\n".join((*blocks, "\n".join(self.notes)))
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self.table) + html_list(self.notes)
+
+
+def in_words(column: Json) -> str:
+    """What is shown of a column, the most frequent first, such as ``level 1, such as [20, 40[``."""
+    levels = sorted(column["levels"], key=lambda own: -own["records"])
+    total = sum(own["records"] for own in levels)
+    said = []
+    for own in levels:
+        how = "as it is" if own["level"] == 0 else f"level {own['level']}"
+        what = "not at all" if own["level"] == column["height"] else f"{how}, such as {own['example']}"
+        share = f" ({100 * own['records'] / total:.3g} %)" if len(levels) > 1 else ""
+        said.append(what + share)
+    return "; ".join(said) or "not at all"
+
+
+def _suppressed(own: Json, records: int) -> str:
+    lost = "" if own["persons"] is None else f", {own['persons_suppressed']:,} of {own['persons']:,} persons"
+    return f"{own['suppressed_records']:,} of {records:,}{lost}"
+
+
+def compare(
+    frame: Frame,
+    *,
+    k: int,
+    l: PerAttribute | None = None,  # noqa: E741 - its name in the field
+    t: PerAttribute | None = None,
+    max_suppressed: float = MAX_SUPPRESSED,
+    important: Sequence[str] = (),
+    others: str = APART,
+    quasi_identifiers: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    roles: Mapping[str, str] | None = None,
+    person: str | None = None,
+    rows_are: str | None = None,
+    hierarchies: Mapping[str, object] | None = None,
+    one_row_per_person: str | Mapping[str, object] | None = None,
+    date_formats: Mapping[str, str] | None = None,
+    missing_markers: Sequence[str] = (),
+    server: str | None = None,
+    key: str | None = None,
+) -> Comparison[Frame]:
+    """Several releases of a table that meet the criteria, each losing little in another way.
+
+    ``important`` columns are generalised last by one of them. All other arguments, and the errors, are those
+    of :func:`anonymise`.
+    """
+    table = table_of(frame, "frame", missing_markers)
+    criteria = Criteria(k, l, t, max_suppressed, others=others)
+    named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
+    said = Said(
+        quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
+    )
+    check(criteria, said, table)
+    with telling() as tell:
+        client = client_of(server, key)
+        table, said = one_row(client, table, said, one_row_per_person)
+        answer = partial(compared, important=important)
+        return cast("Comparison[Frame]", anonymised(client, table, said, criteria, tell, answer))
+
+
+def compared(
+    client: Client,
+    loaded: Loaded,
+    rows: int,
+    criteria: Criteria,
+    tell: Callable[[Progress], None],
+    given_back: Callable[[bytes], Any],
+    *,
+    important: Sequence[str],
+) -> Comparison[Any]:
+    """The comparison for a dataset of so many rows; ``given_back`` makes a table of what comes in Parquet."""
+    for column in important:
+        require_column("important", column, loaded.roles.of("quasi_identifier"))
+    asked = asked_for(client, loaded, criteria)
+    objective = {"kind": "alternatives", **asked, "important": list(important)}
+    question = {"dataset": loaded.dataset, "objective": objective}
+    name = content_name("compared", question)
+    found = found_by(client, {"name": name, **question}, tell)
+    if not found["alternatives"]:
+        raise infeasible(found, asked["privacy"], loaded.roles)
+    alternatives = {own["id"]: own for own in found["alternatives"]}
+
+    def make(way: str) -> Release[Any]:
+        own = alternatives[way]
+        rule = f"{name}-{way.replace('_', '-')}"
+        report = _report(own, alternatives, rows)
+        return release_by(client, loaded, criteria, (rule, own["rule"]), report, given_back)
+
+    notes = (*loaded.notes, *others_told(asked["privacy"]), *_more_would_do(found))
+    return Comparison(found["suggested"], alternatives, found["curves"], notes, rows, make)
+
+
+def _more_would_do(found: Json) -> Iterator[str]:
+    """How many more suppressed records would do to show every column at one level each, if any."""
+    short = found["records_short"]
+    if short is not None:
+        most = "" if short["is_least"] else "at most "
+        yield (
+            f"One level per column shows every column with {most}{short['records']:,} more suppressed "
+            "records (max_suppressed)."
+        )
+
+
+def _report(own: Json, alternatives: Mapping[str, Json], records: int) -> Report:
+    """What was reached by an alternative; of a weighed loss the gap is to that of one level per column."""
+    levels = own["rule"]["levels"] or {}
+    gap = own["gap"]
+    if not math.isclose(own["minimised"], own["loss"]):
+        gap = own["loss"] - alternatives["one_level_per_column"]["lower_bound"]
+    return Report(
+        records=records,
+        suppressed=own["suppressed_records"],
+        classes=own["classes"],
+        smallest_class=own["smallest_class"],
+        loss=own["loss"],
+        gap=gap,
+        reached=tuple(Reached(one["criterion"], one["attained"]) for one in own["privacy"]),
+        losses=tuple(
+            AttributeLoss(one["attribute"], levels.get(one["attribute"]), one["loss"])
+            for one in own["columns"]
+        ),
+        persons=own["persons"],
+        persons_suppressed=own["persons_suppressed"],
+    )

@@ -1,0 +1,108 @@
+"""``compare``: several releases of a table in memory, against the application itself."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import privacy_risk as pr
+from tests.api.test_python_functions import ASKED, PEOPLE, QUASI_IDENTIFIERS, N, classes
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_release_of_a_comparison_is_as_it_was_told(call):
+    compared = await call(pr.compare, PEOPLE, **ASKED, important=["sex"])
+    one = await call(pr.anonymise, PEOPLE, **ASKED)
+    assert compared["one_level_per_column"]["loss"] == pytest.approx(one.report.loss)
+    assert compared.suggested in compared
+    for name in compared:
+        told, release = compared[name], await call(compared.release, name)
+        counted = classes(release.frame)
+        assert (counted["size"].min(), counted["size"].sum()) == (
+            told["smallest_class"],
+            N - told["suppressed_records"],
+        )
+        assert counted["size"].min() >= 4
+        assert counted["nunique"].min() == told["privacy"][1]["attained"] >= 3
+        kept = release.frame[(release.frame[QUASI_IDENTIFIERS] != "*").any(axis=1)]
+        for column in told["columns"]:
+            cells = kept[column["attribute"]]
+            assert column["shown_share"] == pytest.approx((cells != "*").mean())
+            assert {own["example"] for own in column["levels"]} - {None} <= {*cells}
+        assert release.report.suppressed == told["suppressed_records"]
+        assert release.report.loss == told["loss"]
+        assert release.policy == one.policy
+        assert str(release)
+    assert (await call(compared.release)).report.loss == compared[compared.suggested]["loss"]
+    assert (await call(compared.release, "one_level_per_column")).rule["levels"] == one.rule["levels"]
+
+
+async def test_a_comparison_is_printed_and_shown_as_a_table(call):
+    compared = await call(pr.compare, PEOPLE, **ASKED)
+    head, *rows = compared.table
+    assert head == [
+        "alternative", *QUASI_IDENTIFIERS, "suppressed", "loss", "k", "l of diagnosis", "highest risk",
+        "mean risk",
+    ]  # fmt: skip
+    assert sum(row[0].endswith("(suggested)") for row in rows) == 1
+    text, html = str(compared), compared._repr_html_()
+    for row in rows:
+        assert row[0] in text
+        assert all(f"<td>{cell}</td>" in html for cell in row[4:])
+    assert "such as" in text
+    with pytest.raises(pr.InvalidArgument, match="one_level_per_column"):
+        compared["another"]
+
+
+async def test_what_cannot_be_compared_is_refused_as_by_anonymise(call):
+    with pytest.raises(pr.InvalidArgument, match="town") as refused:
+        await call(pr.compare, PEOPLE, **ASKED, important=["town"])
+    assert refused.value.argument == "important"
+    with pytest.raises(pr.Infeasible, match="values"):
+        await call(pr.compare, PEOPLE, **ASKED | {"l": {"diagnosis": 6}})
+
+
+async def test_persons_are_counted(call):
+    rows = pd.concat([PEOPLE, PEOPLE.iloc[:60]], ignore_index=True)
+    asked: dict[str, Any] = {**ASKED, "l": None, "person": "patient"}
+    compared = await call(pr.compare, rows, **asked)
+    for name in compared:
+        assert compared[name]["persons"] == N
+        release = await call(compared.release, name)
+        assert release.report.persons_suppressed == compared[name]["persons_suppressed"]
+
+
+@pytest.mark.parametrize("is_described", [False, True])
+async def test_the_command_prints_alternatives_and_writes_the_one_that_is_chosen(
+    console, tmp_path, capsys, is_described
+):
+    data, tables, out = (tmp_path / own for own in ("people.csv", "tables.toml", "out.csv"))
+    rows = [("ABCDEFG"[i * i % 7], 20 + i % 45, "xyz"[i % 3]) for i in range(150)]
+    data.write_text("".join(f"{town},{age},{ill}\n" for town, age, ill in [("town", "age", "ill"), *rows]))
+    if is_described:
+        assert await console("describe", data, "-o", tables) == 0
+        text = tables.read_text().replace('role = "other"', 'role = "quasi_identifier"')
+        tables.write_text(text)
+        of = ("--tables", tables)
+    else:
+        of = (data, "--quasi-identifiers", "town", "age", "--sensitive", "ill", "--rows-are", "persons")
+    asked = ("anonymise", *of, "--k", 4, "--max-suppressed", 0.1, "--compare", "--important", "age")
+    capsys.readouterr()
+    assert await console(*asked) == 0
+    assert "(suggested)" in capsys.readouterr().out
+    assert await console(*asked, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["suggested"] in [own["id"] for own in told["alternatives"]]
+    assert [own["at"] for own in told["curves"]["k"]] == [2, 3, 4, 5, 10, 20]
+    for own in told["alternatives"]:
+        assert await console(*asked, "--choose", own["id"], "-o", out, "--json") == 0
+        shown = json.loads(capsys.readouterr().out)
+        assert (shown["loss"], shown["suppressed"]) == (own["loss"], own["suppressed_records"])
+        with out.open() as lines:
+            cells = [row["age"] for row in csv.DictReader(lines)]
+        assert cells.count("*") >= own["suppressed_records"]
