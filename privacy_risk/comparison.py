@@ -107,8 +107,9 @@ def in_words(column: Json) -> str:
     total = sum(own["records"] for own in levels)
     said = []
     for own in levels:
-        how = "as it is" if own["level"] == 0 else f"level {own['level']}"
-        what = "not at all" if own["level"] == column["height"] else f"{how}, such as {own['example']}"
+        what = {0: "as it is", column["height"]: "not at all"}.get(own["level"], f"level {own['level']}")
+        if 0 < own["level"] < column["height"] and own["example"] is not None:
+            what += f", such as {own['example']}"
         share = f" ({100 * own['records'] / total:.3g} %)" if len(levels) > 1 else ""
         said.append(what + share)
     return "; ".join(said) or "not at all"
