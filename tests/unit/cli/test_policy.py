@@ -13,6 +13,7 @@ import pytest
 from app.cli import policy_table
 from app.cli.operations import Operations
 from app.cli.program import run
+from app.domain.policies.schema import ColumnReading
 from app.services.datasets.structured_text import read_yaml
 from app.services.gates.policies import NAMES, NEWEST, template
 from app.services.gates.policy_documents import policy_of
@@ -127,7 +128,8 @@ def test_a_schema_is_proposed_and_written_with_every_role_to_be_confirmed(policy
 
 
 def test_roles_that_a_policy_gives_stay_as_they_are(policy, file):
-    schema = "schema:\n  attributes: {sex: sensitive}\n  patterns: {'*name': dropped}\n"
+    read = "  file: {missing: ['', 'NA']}\n  columns: {sex: {type: categorical, hierarchy: {kind: flat}}}\n"
+    schema = f"schema:\n  attributes: {{sex: sensitive}}\n  patterns: {{'*name': dropped}}\n{read}"
     text = template("internal-analytics").text.replace("schema:\n  attributes: {}\n", schema)
     path, table = file(text), file(PEOPLE, "people.csv")
     assert policy("schema", path, table, "--write")[0] == 0
@@ -136,6 +138,8 @@ def test_roles_that_a_policy_gives_stay_as_they_are(policy, file):
     assert written.schema.attributes["sex"] == "sensitive"
     assert written.schema.to_confirm == ("member_no", "it's")
     assert "surname" not in written.schema.attributes
+    assert written.schema.file.missing == ("", "NA")
+    assert written.schema.columns == {"sex": ColumnReading("categorical", hierarchy={"kind": "flat"})}
 
 
 @pytest.mark.parametrize("said", ["attributes: {sex: person}", "attributes: {}\n  rows_are: persons"])
