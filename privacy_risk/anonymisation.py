@@ -343,7 +343,8 @@ def _amounts(loaded: Loaded, levels: Mapping[str, int]) -> Iterator[str]:
         how = f"at level {level}" if level else "as it is"
         if bounds:
             how = f"in {len(bounds) + 1} bands, the highest {bounds[-1]} or more"
-        yield f"{name} leaves {how}{alone_note(rows, how)}."
+        if level or rows:
+            yield f"{name} leaves {how}{alone_note(rows, how)}."
 
 
 def _singled_out(report: Report) -> Iterator[str]:

@@ -84,7 +84,8 @@ def _tell_choices_by_pattern(schema: dict[str, Any]) -> None:
     if len(set(names)) < len(names):
         said = ", ".join(f"`{choice}`" for choice in choices)
         schema["description"] = "\n\n".join(filter(None, [schema.get("description"), f"One of {said}."]))
-        schema["pattern"] = f"^(?:{'|'.join(choice.replace('.', '[.]') for choice in choices)})$"
+        literal = (str(own).replace(".", "[.]").replace("$", "[$]") for own in choices)
+        schema["pattern"] = f"^(?:{'|'.join(literal)})$"
         del schema["enum"]
 
 

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 import privacy_risk as pr
+from tests.api.optimisations import found
+from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
 
@@ -76,3 +78,37 @@ async def test_the_command_bands_amounts_and_says_so(console, tmp_path, capsys):
     assert any(own.startswith("salary leaves in ") for own in told["notes"])
     assert told["rule"]["levels"]["salary"] > 0
     assert pd.read_csv(output)["salary"].value_counts().min() >= 5
+
+
+async def test_a_search_says_which_attribute_is_not_sensitive(api, client):
+    await client.post("/v1/uploads", params={"name": "paid"}, content=PAID.to_csv(index=False).encode())
+    proposal = (await client.get("/v1/uploads/paid/proposal")).json()["attributes"]
+    bands = next(own["hierarchy"] for own in proposal if own["name"] == "salary")
+    assert bands["kind"] == "bounds"
+    made = await client.post("/v1/hierarchies", json={"name": "salary", "definition": bands})
+    assert made.status_code == 201, made.text
+    attributes = [
+        {"name": "age", "type": "number", "role": "quasi_identifier"},
+        {
+            "name": "salary",
+            "type": "number",
+            "format": "$1,234.56",
+            "role": "sensitive",
+            "hierarchy": "salary",
+        },
+    ]
+    body = {"name": "paid", "upload": "paid", "attributes": attributes, "rows_are": "persons"}
+    assert (await client.post("/v1/datasets", json=body)).status_code == 201
+    objective = {
+        "kind": "min_loss",
+        "privacy": [{"kind": "k_anonymity", "k": 5}],
+        "persons_per_value": {"salary": 40},
+    }
+    asked = {"name": "banded", "dataset": "paid", "objective": objective}
+    result = await found(api, client, asked)
+    assert result["objective"]["persons_per_value"] == {"salary": 40}
+    assert result["rule"]["levels"]["salary"] == 2
+    objective["persons_per_value"] = {"age": 5}
+    refused = await client.post("/v1/optimisations", json={**asked, "name": "wrong"})
+    problem = problem_of(refused, 422, "invalid-input")
+    assert pointers(problem) == ["/objective/persons_per_value/age"]
