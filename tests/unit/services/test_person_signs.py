@@ -299,11 +299,19 @@ REAL = () if not DATA else tuple(
 SHOWN = {
     "visits.csv": ("pid", 8), "hospital-visits.csv": ("patient", 150), "eusilc.csv": ("db030", 6000),
 }  # fmt: skip
+IN_EVERY_RUN = {*SHOWN, "adult.csv", "cpssw8.csv"}
+PARTS_IN_EVERY_RUN = {("sd2011.csv", 300), ("ma2019.csv", 1000), ("sd2011.csv", 5000)}
 
 
 @real_data
 @needs_data
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.name, marks=[] if path.name in IN_EVERY_RUN else pytest.mark.deep)
+        for path in REAL
+    ],
+)
 def test_of_the_public_tables_only_visits_and_households_show_signs(path: Path) -> None:
     found = signs(**read(path))
     assert (found.person, found.persons) == SHOWN.get(path.name, (None, None))
@@ -312,9 +320,13 @@ def test_of_the_public_tables_only_visits_and_households_show_signs(path: Path) 
 @real_data
 @needs_data
 @pytest.mark.parametrize(
-    "name", ["gss_wages.csv", "adult.data", "ma2019.csv", "creditcard_int.csv", "sd2011.csv"]
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=[] if (name, size) in PARTS_IN_EVERY_RUN else pytest.mark.deep)
+        for name in ("gss_wages.csv", "adult.data", "ma2019.csv", "creditcard_int.csv", "sd2011.csv")
+        for size in (300, 1000, 5000)
+    ],
 )
-@pytest.mark.parametrize("size", [300, 1000, 5000])
 def test_a_part_of_a_table_of_people_shows_no_signs_either(name: str, size: int) -> None:
     (path,) = (own for own in REAL if own.name == name)
     table = read(path)
