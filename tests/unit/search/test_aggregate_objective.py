@@ -57,7 +57,9 @@ def test_the_canonical_instance_has_the_tabulated_optima(
 
 
 @pytest.mark.spec("TV-20")
-@pytest.mark.parametrize("maximiser", MAXIMISERS)
+@pytest.mark.parametrize(
+    "maximiser", [ClosureMaximiser, pytest.param(RingFamilyMaximiser, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize(
     ("instance", "trade_off", "kappa", "value", "levels"),
     [

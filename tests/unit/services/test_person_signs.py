@@ -119,7 +119,7 @@ def test_one_fact_written_twice_is_no_sign(facts) -> None:
     assert not found.signs
 
 
-@pytest.mark.parametrize("size", [40, 300, 2000])
+@pytest.mark.parametrize("size", [40, 300, pytest.param(2000, marks=pytest.mark.deep)])
 def test_columns_that_chance_fixes_are_no_sign(size: int) -> None:
     draw = random.Random(size)
     alarms = 0
@@ -252,7 +252,7 @@ def test_tables_without_rows_or_columns_have_no_signs() -> None:
     assert signs() == signs(a=[], b=[]) == signs(a=[None, None], b=[None, None]) == PersonSigns()
 
 
-@pytest.mark.parametrize("n", [7, 60, 500, 20_000])
+@pytest.mark.parametrize("n", [7, 60, 500, pytest.param(20_000, marks=pytest.mark.deep)])
 def test_the_samples_of_the_product_have_no_signs(n: int) -> None:
     tables = generate(n, 3 * n)
     for table in (tables.members, tables.census):
