@@ -16,6 +16,7 @@ import secrets
 import shutil
 import signal
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -39,6 +40,13 @@ from tests import tiers
 from tests.spec_coverage import SpecCoverage
 
 ENGINES_KEPT = 4
+RESTORED_PER_VACUUM = 50
+REFILL_IF_CHANGED = """
+IF EXISTS (SELECT FROM {0} WHERE xmin::text::bigint > (SELECT id FROM kept."as of"))
+  OR (SELECT count(*) FROM {0}) <> (SELECT count(*) FROM {1})
+THEN DELETE FROM {0}; INSERT INTO {0} OVERRIDING SYSTEM VALUE TABLE {1};
+END IF"""
+"""Rows that were written since are of a later transaction, and without any only some can be missing."""
 BESIDE_ROWS = """
 SELECT
   (SELECT array_agg((oid, relname, relacl, relrowsecurity)::text ORDER BY oid)
@@ -136,6 +144,9 @@ class PostgresServer:
             known = self._connections[url] = psycopg.connect(url, autocommit=True)
         return known
 
+    _restored: Counter[str] = field(default_factory=Counter)
+    """Database → how often its rows were restored."""
+
     def close(self) -> None:
         """End the connections."""
         for own in self._connections.values():
@@ -180,8 +191,9 @@ class PostgresServer:
             for (name,) in found:
                 table, copy = sql.Identifier("public", name), sql.Identifier("kept", name)
                 connection.execute(sql.SQL("CREATE TABLE {} AS TABLE {}").format(copy, table))
-                refilled = "DELETE FROM {0}; INSERT INTO {0} OVERRIDING SYSTEM VALUE TABLE {1}"
-                restoring.append(sql.SQL(refilled).format(table, copy))
+                restoring.append(sql.SQL(REFILL_IF_CHANGED).format(table, copy))
+            connection.execute('CREATE TABLE kept."as of" AS SELECT pg_current_xact_id()::text::bigint AS id')
+            restoring.append(sql.SQL('UPDATE kept."as of" SET id = pg_current_xact_id()::text::bigint'))
             connection.execute(
                 sql.SQL("CREATE PROCEDURE kept.restore() LANGUAGE plpgsql AS {}").format(
                     sql.Literal(f"BEGIN {sql.SQL('; ').join(restoring).as_string()}; END")
@@ -190,8 +202,15 @@ class PostgresServer:
             connection.execute("VACUUM (FREEZE)")
 
     def restore(self, database: str) -> None:
-        """The rows that were kept, whatever was done to the tables'."""
-        self.connection(self.urls(database).admin).execute("CALL kept.restore()")
+        """The rows that were kept, whatever was done to the tables'.
+
+        Now and then the rows that are gone are cleared away, which all readers have to step over.
+        """
+        connection = self.connection(self.urls(database).admin)
+        connection.execute("CALL kept.restore()")
+        self._restored[database] += 1
+        if self._restored[database] % RESTORED_PER_VACUUM == 0:
+            connection.execute("VACUUM")
 
     def beside_rows(self, database: str) -> object:
         """What tests might leave in a database beside rows, which restoring does not take back."""
@@ -203,6 +222,11 @@ class PostgresServer:
         row = connection.execute("SELECT pg_current_wal_insert_lsn()::text").fetchone()
         assert row is not None
         return str(row[0])
+
+    def leave(self, database: str) -> None:
+        """Drop a database at the end of the session, unless its server is thrown away then."""
+        if self.data is None:
+            self.drop(database)
 
     def drop(self, database: str) -> None:
         self.execute("DROP DATABASE IF EXISTS {database} WITH (FORCE)", database=database)
@@ -257,8 +281,7 @@ def _templated(admin_url: str, data: Path | None) -> Iterator[PostgresServer]:
     try:
         yield server
     finally:
-        if data is None:
-            server.drop(template)
+        server.leave(template)
         server.close()
 
 
@@ -268,7 +291,7 @@ def emptied_database(postgres: PostgresServer) -> Iterator[str]:
     name = postgres.clone()
     postgres.keep_rows(name)
     yield name
-    postgres.drop(name)
+    postgres.leave(name)
 
 
 @pytest.fixture(scope="module")

@@ -85,7 +85,7 @@ def copies(postgres: PostgresServer) -> Iterator[dict[str, str]]:
     made: dict[str, str] = {}
     yield made
     for name in made.values():
-        postgres.drop(name)
+        postgres.leave(name)
 
 
 @pytest.fixture

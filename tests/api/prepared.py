@@ -43,7 +43,7 @@ def prepared(
     token, told = asyncio.run(_gone_through(go, postgres.urls(database), master_key, token))
     postgres.keep_rows(database)
     yield Prepared(database, token, before + told)
-    postgres.drop(database)
+    postgres.leave(database)
 
 
 async def _gone_through(

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 HISTOGRAM = {"kind": "stability_histogram", "epsilon": 0.5, "delta": 1e-4, "least_records": 20}
 
 
-@pytest.mark.parametrize("path", ["/v1/releases", "/v1/releases/runs"])
+@pytest.mark.parametrize("path", ["/v1/releases", pytest.param("/v1/releases/runs", marks=pytest.mark.deep)])
 async def test_eight_draws_of_disjoint_tables_at_once_are_all_made(
     api: Api, client: httpx.AsyncClient, path: str
 ):

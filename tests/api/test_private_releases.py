@@ -501,8 +501,8 @@ async def test_values_known_from_the_data_alone_are_no_domain(client: httpx.Asyn
     "made_of",
     [
         {"kind": "flat"},
-        {"kind": "masking", "side": "right"},
-        {"kind": "ordered_groups", "group_sizes": [2]},
+        pytest.param({"kind": "masking", "side": "right"}, marks=pytest.mark.deep),
+        pytest.param({"kind": "ordered_groups", "group_sizes": [2]}, marks=pytest.mark.deep),
         {"kind": "rare_values", "at_least": 41},
     ],
     ids=lambda own: own["kind"],

@@ -22,12 +22,27 @@ from app.persistence.tables import metadata
 
 
 @pytest.fixture
-def empty(postgres):
-    """The addresses of a database that no migration has touched."""
+def newest(postgres):
+    """The addresses of a database of its own at the newest revision."""
     name = postgres.clone()
-    urls = postgres.urls(name)
-    migrate(urls.owner, "base")
-    yield urls
+    yield postgres.urls(name)
+    postgres.drop(name)
+
+
+@pytest.fixture(scope="module")
+def at_the_base(postgres):
+    """A database that no migration has touched, and that nobody is connected to."""
+    name = postgres.clone()
+    migrate(postgres.urls(name).owner, "base")
+    yield name
+    postgres.drop(name)
+
+
+@pytest.fixture
+def empty(postgres, at_the_base):
+    """The addresses of a copy of it."""
+    name = postgres.clone(at_the_base)
+    yield postgres.urls(name)
     postgres.drop(name)
 
 
@@ -59,10 +74,9 @@ def test_up_down_and_up_again_makes_the_same(empty):
     assert objects(empty) == made
 
 
-def test_going_back_leaves_only_webhooks_whose_address_can_be_read(empty):
+def test_going_back_leaves_only_webhooks_whose_address_can_be_read(newest):
     """The owner has no key to put an encrypted address back; one in clear stays."""
-    migrate(empty.owner)
-    with psycopg.connect(empty.admin) as connection:
+    with psycopg.connect(newest.admin) as connection:
         connection.execute(
             "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
         )
@@ -71,16 +85,15 @@ def test_going_back_leaves_only_webhooks_whose_address_can_be_read(empty):
                 "INSERT INTO webhooks (tenant_id, id, name, url, address, events, secrets, created_at)"
                 f" SELECT id, '{name}', '{name}', {url}, {address}, '{{}}', '', now() FROM tenants"
             )
-    migrate(empty.owner, "0008")
-    with psycopg.connect(empty.admin) as connection:
+    migrate(newest.owner, "0008")
+    with psycopg.connect(newest.admin) as connection:
         assert connection.execute("SELECT name FROM webhooks").fetchall() == [("plain",)]
         connection.execute("DELETE FROM webhooks")
 
 
-def test_going_back_leaves_no_release_that_could_be_drawn_again(empty):
+def test_going_back_leaves_no_release_that_could_be_drawn_again(newest):
     """Nothing counts draws there; a release under a rule stays."""
-    migrate(empty.owner)
-    with psycopg.connect(empty.admin) as connection:
+    with psycopg.connect(newest.admin) as connection:
         connection.execute(
             "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
         )
@@ -97,18 +110,17 @@ def test_going_back_leaves_no_release_that_could_be_drawn_again(empty):
             "INSERT INTO draws (tenant_id, id, subject_sha256, question_sha256, dataset_id, begun_at)"
             " SELECT id, 'drawn', '', '', '', now() FROM tenants"
         )
-    migrate(empty.owner, "0009")
-    with psycopg.connect(empty.admin) as connection:
+    migrate(newest.owner, "0009")
+    with psycopg.connect(newest.admin) as connection:
         assert connection.execute("SELECT name FROM resources").fetchall() == [("ruled",)]
         assert connection.execute("SELECT count(*) FROM data_keys").fetchone() == (0,)
         connection.execute("DELETE FROM resources")
-    migrate(empty.owner)
+    migrate(newest.owner)
 
 
-def test_going_back_leaves_only_blocks_that_can_be_read(empty):
+def test_going_back_leaves_only_blocks_that_can_be_read(newest):
     """What an upload's key opens is computed anew there."""
-    migrate(empty.owner)
-    with psycopg.connect(empty.admin) as connection:
+    with psycopg.connect(newest.admin) as connection:
         connection.execute("SET session_replication_role = replica")
         for number, key in ((0, None), (1, "an upload")):
             connection.execute(
@@ -116,25 +128,24 @@ def test_going_back_leaves_only_blocks_that_can_be_read(empty):
                 " VALUES (gen_random_uuid(), 'run', %s, '', %s)",
                 [number, key],
             )
-    migrate(empty.owner, "0016")
-    with psycopg.connect(empty.admin) as connection:
+    migrate(newest.owner, "0016")
+    with psycopg.connect(newest.admin) as connection:
         assert connection.execute("SELECT number FROM run_blocks").fetchall() == [(0,)]
         connection.execute("DELETE FROM run_blocks")
 
 
-def test_going_back_is_refused_once_hashes_of_tables_are_under_keys(empty):
+def test_going_back_is_refused_once_hashes_of_tables_are_under_keys(newest):
     """An earlier version would know none of these tables again, and give each a fresh budget."""
-    migrate(empty.owner)
-    with psycopg.connect(empty.admin) as connection:
+    with psycopg.connect(newest.admin) as connection:
         connection.execute(
             "INSERT INTO tenants (id, name, created_at) VALUES (gen_random_uuid(), 'x', now())"
         )
         connection.execute("INSERT INTO read_contents SELECT id, 'content', 'table', true FROM tenants")
     with pytest.raises(Conflict, match="under keys"):
-        migrate(empty.owner, "0015")
-    with psycopg.connect(empty.admin) as connection:
+        migrate(newest.owner, "0015")
+    with psycopg.connect(newest.admin) as connection:
         connection.execute("UPDATE read_contents SET is_keyed = false")
-    migrate(empty.owner, "0015")
+    migrate(newest.owner, "0015")
 
 
 def test_policies_of_an_older_database_have_used_their_names_and_revocations_are_not_forgotten(empty):
@@ -225,18 +236,16 @@ def test_draws_of_an_older_database_spend_what_their_releases_promise(empty):
     migrate(empty.owner, "0010")
 
 
-def test_the_migrations_make_what_the_metadata_say(empty):
-    migrate(empty.owner)
-    engine = create_engine(sqlalchemy_url(empty.owner))
+def test_the_migrations_make_what_the_metadata_say(newest):
+    engine = create_engine(sqlalchemy_url(newest.owner))
     with engine.connect() as connection:
         command.check(alembic_config(connection))
     engine.dispose()
 
 
-def test_a_database_at_the_newest_revision_is_left_alone_without_loading_alembic(empty):
+def test_a_database_at_the_newest_revision_is_left_alone_without_loading_alembic(newest):
     assert head_revision() == ScriptDirectory.from_config(alembic_config()).get_current_head()
-    migrate(empty.owner)
-    again = f"import sys; from app.persistence.migration import migrate; migrate({empty.owner!r})"
+    again = f"import sys; from app.persistence.migration import migrate; migrate({newest.owner!r})"
     done = subprocess.run(
         [sys.executable, "-c", f"{again}; print('alembic' in sys.modules)"],
         capture_output=True, text=True, check=True,

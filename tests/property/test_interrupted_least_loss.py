@@ -178,8 +178,15 @@ def test_answers_beyond_the_last_state_spare_a_bound_of_the_height_no_steps(worl
     ends_alike_from_any_state(lambda: RecodingPlan(table, problem))
 
 
-@pytest.mark.parametrize("most_tried", [0, one_rule.MOST_TRIED])
-@pytest.mark.parametrize("kind", ["geometric", "discernibility"])
+@pytest.mark.parametrize(
+    ("kind", "most_tried"),
+    [
+        ("geometric", 0),
+        ("discernibility", one_rule.MOST_TRIED),
+        pytest.param("geometric", one_rule.MOST_TRIED, marks=pytest.mark.deep),
+        pytest.param("discernibility", 0, marks=pytest.mark.deep),
+    ],
+)
 def test_a_recoding_by_one_rule_under_presence_goes_on_from_any_state(kind, most_tried, monkeypatch):
     monkeypatch.setattr(one_rule, "MOST_TRIED", most_tried)
     rng = np.random.default_rng(1)

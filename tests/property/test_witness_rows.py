@@ -95,10 +95,14 @@ def test_a_literal_that_its_column_never_has_is_refused(condition):
 @pytest.mark.parametrize(
     "condition",
     [
-        *("s > 32767", "s < -32768", "s > 100000", "n > 9.99", "n > 0 AND n < 0.01", "w > 1 AND w < 2"),
+        *("s > 32767", "n > 0 AND n < 0.01"),
+        "at > '2020-01-01' AND at < '2020-01-01 00:00:00.000001'",
         *(
-            "at > '2020-01-01' AND at < '2020-01-01 00:00:00.000001'",
-            "s > 32765 AND s <> 32766 AND s <> 32767",
+            pytest.param(own, marks=pytest.mark.deep)
+            for own in (
+                *("s < -32768", "s > 100000", "n > 9.99", "w > 1 AND w < 2"),
+                "s > 32765 AND s <> 32766 AND s <> 32767",
+            )
         ),
     ],
 )

@@ -9,6 +9,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Final, Literal
 
@@ -168,8 +169,14 @@ def _service() -> dict[str, Any]:
         "version": __version__,
         "meaning": MEANING_VERSION,
         "python": platform.python_version(),
-        "libraries": {name: version(name) for name in _LIBRARIES},
+        "libraries": dict(_libraries()),
     }
+
+
+@cache
+def _libraries() -> Mapping[str, str]:
+    """The versions of the libraries, which do not change while the process lives and take long to read."""
+    return {name: version(name) for name in _LIBRARIES}
 
 
 def _masked_parameters(parameters: JsonObject) -> JsonObject:

@@ -24,8 +24,15 @@ MAXIMISERS = (ClosureMaximiser, RingFamilyMaximiser)
 
 
 @pytest.mark.spec("TV-20", "E-37")
-@pytest.mark.parametrize("maximiser", MAXIMISERS)
-@pytest.mark.parametrize("search", ["dinkelbach", "bisection"])
+@pytest.mark.parametrize(
+    ("maximiser", "search"),
+    [
+        (ClosureMaximiser, "dinkelbach"),
+        (RingFamilyMaximiser, "bisection"),
+        pytest.param(ClosureMaximiser, "bisection", marks=pytest.mark.deep),
+        pytest.param(RingFamilyMaximiser, "dinkelbach", marks=pytest.mark.deep),
+    ],
+)
 @pytest.mark.parametrize(
     ("trade_off", "options", "value", "levels"),
     [
@@ -50,7 +57,9 @@ def test_the_canonical_instance_has_the_tabulated_optima(
 
 
 @pytest.mark.spec("TV-20")
-@pytest.mark.parametrize("maximiser", MAXIMISERS)
+@pytest.mark.parametrize(
+    "maximiser", [ClosureMaximiser, pytest.param(RingFamilyMaximiser, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize(
     ("instance", "trade_off", "kappa", "value", "levels"),
     [

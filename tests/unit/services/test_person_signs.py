@@ -119,7 +119,7 @@ def test_one_fact_written_twice_is_no_sign(facts) -> None:
     assert not found.signs
 
 
-@pytest.mark.parametrize("size", [40, 300, 2000])
+@pytest.mark.parametrize("size", [40, 300, pytest.param(2000, marks=pytest.mark.deep)])
 def test_columns_that_chance_fixes_are_no_sign(size: int) -> None:
     draw = random.Random(size)
     alarms = 0
@@ -252,7 +252,7 @@ def test_tables_without_rows_or_columns_have_no_signs() -> None:
     assert signs() == signs(a=[], b=[]) == signs(a=[None, None], b=[None, None]) == PersonSigns()
 
 
-@pytest.mark.parametrize("n", [7, 60, 500, 20_000])
+@pytest.mark.parametrize("n", [7, 60, 500, pytest.param(20_000, marks=pytest.mark.deep)])
 def test_the_samples_of_the_product_have_no_signs(n: int) -> None:
     tables = generate(n, 3 * n)
     for table in (tables.members, tables.census):
@@ -299,11 +299,19 @@ REAL = () if not DATA else tuple(
 SHOWN = {
     "visits.csv": ("pid", 8), "hospital-visits.csv": ("patient", 150), "eusilc.csv": ("db030", 6000),
 }  # fmt: skip
+IN_EVERY_RUN = {*SHOWN, "adult.csv", "cpssw8.csv"}
+PARTS_IN_EVERY_RUN = {("sd2011.csv", 300), ("ma2019.csv", 1000), ("sd2011.csv", 5000)}
 
 
 @real_data
 @needs_data
-@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.name, marks=[] if path.name in IN_EVERY_RUN else pytest.mark.deep)
+        for path in REAL
+    ],
+)
 def test_of_the_public_tables_only_visits_and_households_show_signs(path: Path) -> None:
     found = signs(**read(path))
     assert (found.person, found.persons) == SHOWN.get(path.name, (None, None))
@@ -312,9 +320,13 @@ def test_of_the_public_tables_only_visits_and_households_show_signs(path: Path) 
 @real_data
 @needs_data
 @pytest.mark.parametrize(
-    "name", ["gss_wages.csv", "adult.data", "ma2019.csv", "creditcard_int.csv", "sd2011.csv"]
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=[] if (name, size) in PARTS_IN_EVERY_RUN else pytest.mark.deep)
+        for name in ("gss_wages.csv", "adult.data", "ma2019.csv", "creditcard_int.csv", "sd2011.csv")
+        for size in (300, 1000, 5000)
+    ],
 )
-@pytest.mark.parametrize("size", [300, 1000, 5000])
 def test_a_part_of_a_table_of_people_shows_no_signs_either(name: str, size: int) -> None:
     (path,) = (own for own in REAL if own.name == name)
     table = read(path)
