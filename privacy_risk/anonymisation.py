@@ -226,7 +226,8 @@ def released(
     given_back: Callable[[bytes], Any],
 ) -> Release[Any]:
     """The release of a dataset of so many rows; ``given_back`` makes a table of what comes in Parquet."""
-    objective = {"kind": "min_loss", **asked_for(client, loaded, criteria)}
+    asked = asked_for(client, loaded, criteria)
+    objective = {"kind": "min_loss", **asked}
     if criteria.importance:
         objective["loss"] = {
             "kind": "geometric",
@@ -236,9 +237,9 @@ def released(
     name = content_name("least-loss", question)
     found = found_by(client, {"name": name, **question}, tell)
     if found["rule"] is None:
-        raise infeasible(found, objective["privacy"], loaded.roles)
+        raise infeasible(found, asked["privacy"], loaded.roles)
     report = _report(client, loaded.dataset, name, found, rows)
-    return release_by(client, loaded, criteria, (name, found["rule"]), report, given_back)
+    return release_by(client, loaded, asked, (name, found["rule"]), report, given_back)
 
 
 def asked_for(client: Client, loaded: Loaded, criteria: Criteria) -> dict[str, Any]:
@@ -274,20 +275,19 @@ def infeasible(found: Json, privacy: Sequence[Json], roles: Roles) -> Infeasible
 def release_by(
     client: Client,
     loaded: Loaded,
-    criteria: Criteria,
+    asked: Json,
     named: tuple[str, Json],
     report: Report,
     given_back: Callable[[bytes], Any],
 ) -> Release[Any]:
-    """The release of a dataset by a stored rule, which is ``named``."""
+    """The release of a dataset by a stored rule, which is ``named``; ``asked`` is what it has to meet."""
     name, rule = named
     client.releases.create({"name": name, "dataset": loaded.dataset, "rule": name})
     frame = given_back(b"".join(client.releases.data(name, format="parquet")))
     reading = {**client.datasets.reading(loaded.dataset), **loaded.files}
-    privacy = criteria.privacy(loaded.roles.of("sensitive"))
-    policy = policy_of(privacy, loaded.roles, criteria.max_suppressed, reading)
+    policy = policy_of(asked, loaded.roles, reading)
     shown = _amounts(loaded, rule.get("levels") or {})
-    told = (_domains(reading), *others_told(privacy), *_left_out(loaded.roles), *shown)
+    told = (_domains(reading), *others_told(asked["privacy"]), *_left_out(loaded.roles), *shown)
     notes = (*loaded.notes, *told, *_singled_out(report))
     return Release(frame, report, rule, loaded.roles, notes, policy)
 

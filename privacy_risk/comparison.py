@@ -186,7 +186,7 @@ def compared(
         own = alternatives[way]
         rule = f"{name}-{way.replace('_', '-')}"
         report = _report(own, alternatives, rows)
-        return release_by(client, loaded, criteria, (rule, own["rule"]), report, given_back)
+        return release_by(client, loaded, asked, (rule, own["rule"]), report, given_back)
 
     notes = (*loaded.notes, *others_told(asked["privacy"]), *_more_would_do(found))
     return Comparison(found["suggested"], alternatives, found["curves"], notes, rows, make)

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,13 +41,14 @@ def persons_per_value(dataset: Json, k: int) -> dict[str, int]:
     }
 
 
-def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float, reading: Json) -> dict[str, Any]:
+def policy_of(objective: Json, roles: Roles, reading: Json) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
-    ``privacy`` are criteria of k-anonymity, then of distinct ℓ-diversity and t-closeness; ``max_suppressed``
-    is a share of the records. ``reading`` is how the dataset is read, as the service tells it. Why sensitive
-    columns may leave is left to be written.
+    The ``objective`` asks for k-anonymity, then for distinct ℓ-diversity and t-closeness; ``reading`` is how
+    the dataset is read, as the service tells it. Why sensitive columns may leave as they are is left to be
+    written; amounts leave in bands of several persons, and single nobody out.
     """
+    privacy = objective["privacy"]
     unit = "persons" if roles.of("person") else "records"
     requirements = [_criterion(number, dict(own), unit) for number, own in enumerate(privacy, start=1)]
     kept = roles.of("quasi_identifier", "sensitive", "person")
@@ -55,7 +56,7 @@ def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float, read
         "title": f"Release with at least {privacy[0]['k']} {unit} in every class",
         "assumes": {"attacker": _ATTACKER},
         "schema": {"attributes": {own.name: own.role if own.name in kept else "dropped" for own in roles}},
-        "suppression_limit": float(max_suppressed),
+        "suppression_limit": float(objective["suppression_limit"]),
         "requirements": requirements,
     }
     if roles.rows_are is not None:
@@ -63,8 +64,9 @@ def policy_of(privacy: Sequence[Json], roles: Roles, max_suppressed: float, read
     columns = {name: own for name, own in reading["columns"].items() if name in kept}
     asked["schema"] |= {key: own for key, own in {**reading, "columns": columns}.items() if own}
     # Also those that a criterion is about: it bounds what a class tells of them, not who is told by them.
-    if roles.of("sensitive"):
-        asked["not_covered"] = [{"columns": list(roles.of("sensitive")), "reason": ""}]
+    banded = objective.get("persons_per_value") or {}
+    if as_they_are := [name for name in roles.of("sensitive") if name not in banded]:
+        asked["not_covered"] = [{"columns": as_they_are, "reason": ""}]
     return with_reasons({"format": "privacy-risk/policy/2", "name": "", "version": 1, **asked}, {})
 
 
@@ -74,8 +76,9 @@ def with_reasons(policy: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[
     InvalidArgument for a column that the policy does not let leave as it is.
     """
     written = {name: own["reason"] for own in policy.get("not_covered", ()) for name in own["columns"]}
-    for name in reasons.keys() - written.keys():
-        remedy = f"Reasons are asked for: {', '.join(written) or 'no column'}."
+    sensitive = [name for name, role in policy["schema"]["attributes"].items() if role == "sensitive"]
+    for name in sorted(reasons.keys() - {*sensitive}):
+        remedy = f"Reasons may be given for: {', '.join(sensitive) or 'no column'}."
         raise InvalidArgument("reasons", f"The policy lets no column {name!r} leave as it is.", remedy)
     written.update(reasons)
     asked = {key: own for key, own in policy.items() if key not in ("format", "name", "version")}

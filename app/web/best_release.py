@@ -166,9 +166,10 @@ async def save_policy(visit: Visit, form: Form) -> Response:
     objective, dataset = search["objective"], await visit.client.datasets.get(search["dataset"])
     upload = await found(visit.client.uploads.get(dataset.document["upload"]))
     roles = _roles(dataset.document, [] if upload is None else upload.document["columns"])
-    reasons = {name: form.text(f"reason/{name}") for name in roles.of("sensitive")}
+    banded = objective.get("persons_per_value") or {}
+    reasons = {name: form.text(f"reason/{name}") for name in roles.of("sensitive") if name not in banded}
     reading = await visit.client.datasets.reading(search["dataset"])
-    policy = policy_of(objective["privacy"], roles, objective["suppression_limit"], reading)
+    policy = policy_of(objective, roles, reading)
     policy = with_reasons(policy, reasons)
     await visit.client.policies.create(policy)
     ref = f"{policy['name']}@{policy['version']}"
