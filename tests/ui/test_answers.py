@@ -16,6 +16,7 @@ from tests.ui.forms import signed_in
 K_ANONYMITY = {"kind": "k_anonymity", "k": 2}
 FOUND = {"kind": "min_loss", "privacy": [K_ANONYMITY], "suppression_limit": 0.2}
 WEIGHED = FOUND | {"loss": {"kind": "precision", "weights": {"city": 3}, "aggregate": "rank"}}
+COMPARED = FOUND | {"kind": "alternatives"}
 IMPOSSIBLE = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 41}], "suppression_limit": 0.2}
 POLICY = {
     "format": "privacy-risk/policy/1",
@@ -56,7 +57,8 @@ async def _asked(api: Api, actor: Actor, token: str) -> None:
         api.clock.advance(DAYS)
         await api.registry.apply_retention(actor.tenant, 50)
         api.clock.advance(-DAYS)
-        for name, objective in (("found", FOUND), ("weighed", WEIGHED), ("impossible", IMPOSSIBLE)):
+        asked = {"found": FOUND, "weighed": WEIGHED, "impossible": IMPOSSIBLE, "compared": COMPARED}
+        for name, objective in asked.items():
             await post(
                 "/v1/optimisations", {"name": name, "dataset": "example-members", "objective": objective}
             )
@@ -94,6 +96,12 @@ def test_a_search_for_the_least_loss_shows_what_was_asked_and_attained(pages):
         r"Loss [\d.]+ geometric; no rule is below [\d.]+ Suppressed \d+ records, of at most 8", text
     )
     assert re.search(r"Guarantee k-anonymity \(k = 2\) \d+ exact", text)
+
+
+def test_a_comparison_shows_its_alternatives_and_leads_to_their_rules(pages):
+    shown = pages.get("/optimisations/compared").text
+    (address,) = re.findall(r'href="(/rules/compared-[a-z-]+)">[^<]*</a> <span class="tag">suggested', shown)
+    assert "compared-" in text_of(pages, address)
 
 
 def test_a_search_without_an_answer_says_why(pages):
