@@ -1,4 +1,4 @@
-"""``compare``: several releases of a table side by side, found in one run, and each of them on demand."""
+"""``compare``: several releases of a table side by side, found in one run, as ``anonymise`` answers them."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ _OBJECTIVES: Final = {
     "lagrangian": "best balance of risk and utility",
     "aggregate": "best balance of harm and utility",
     "min_loss": "least loss of information",
-    "alternatives": "little loss of information",
+    "alternatives": "several releases of little loss",
 }
 _LIMITS: Final = {
     "utility_floor": "a utility of at least {}",

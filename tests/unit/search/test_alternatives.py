@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,12 +16,14 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.k_anonymity import KAnonymity
+from app.domain.policies.objectives import objective_of, optimum_of
 from app.domain.rules.rule import TableRule
 from app.domain.search.alternatives.plan import AlternativesPlan
-from app.domain.search.alternatives.questions import IMPORTANCE
+from app.domain.search.alternatives.questions import IMPORTANCE, document_of
 from app.domain.search.alternatives.shown import shown_release, suggested
 from app.domain.search.objectives import Alternatives
 from app.domain.tables.table import Table
+from tests.unit.search.least_loss_tables import DATA, read
 
 SIX = Hierarchy.from_rows([[str(v), f"pair {v // 2}", f"half {v // 4}", "*"] for v in range(6)])
 FOUR = Hierarchy.from_rows([[str(v), f"pair {v // 2}", "*"] for v in range(4)])
@@ -124,6 +127,7 @@ def test_levels_per_record_lose_no_more_and_suppress_nobody_where_that_is_asked(
     assert by_record.bounds.lower <= by_record.loss
     assert nobody.suppressed_records == 0
     assert by_record.loss <= nobody.loss
+    assert by_record.suppressed_records or nobody.loss == by_record.loss
 
 
 def test_what_a_release_shows_is_counted_by_hand():
@@ -164,13 +168,20 @@ def test_hierarchies_that_are_no_trees_are_shown_as_they_are_or_not_at_all():
     assert shown is None or shown.levels[0] == 0
 
 
+def test_one_quasi_identifier_is_enough_to_compare():
+    outcome = found(table_of(3, trees=(SIX,)), Alternatives((KAnonymity(3),), 0.1))
+    assert not outcome.missing
+    assert outcome.complete
+
+
+@pytest.mark.deep
 @pytest.mark.parametrize("limit", [0.0, 0.1])
-def test_a_table_of_one_quasi_identifier_and_one_of_sixty_are_compared(limit):
-    one = found(table_of(3, trees=(SIX,)), Alternatives((KAnonymity(3),), limit))
-    assert one.found["one_level_per_column"].rule is not None
-    many = found(table_of(3, trees=(FLAT,) * 60, n=40), Alternatives((KAnonymity(3),), limit))
-    assert many.found["one_level_per_column"].rule is not None
-    assert many.complete
+def test_sixty_quasi_identifiers_are_compared_soon_and_prove_less(limit):
+    outcome = found(table_of(3, trees=(FLAT,) * 60, n=40), Alternatives((KAnonymity(3),), limit))
+    assert outcome.found["one_level_per_column"].rule is not None
+    assert outcome.found["every_column_shown"].rule is None
+    assert outcome.short.records > 0
+    assert outcome.complete
 
 
 def test_a_table_of_sensitive_columns_alone_is_refused():
@@ -187,3 +198,39 @@ def test_a_comparison_that_is_halted_tells_what_it_has():
     assert not outcome.complete
     assert outcome.found["one_level_per_column"].rule is not None
     assert set(outcome.missing) == {"levels_per_record", "every_column_shown", "fewer_suppressed"}
+
+
+def test_a_comparison_is_read_as_it_was_written_and_is_no_optimum_for_a_policy():
+    asked = Alternatives((KAnonymity(4),), 0.1, ("q1",))
+    assert objective_of(document_of(asked)) == asked
+    with pytest.raises(InvalidInput, match="no optimum"):
+        optimum_of(document_of(asked))
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_what_is_found_does_not_depend_on_an_interruption(at):
+    asked = Alternatives((KAnonymity(4),), 0.1)
+    whole, first = (AlternativesPlan(table_of(6), asked) for _ in range(2))
+    blocks = {number: whole.run_block(number, lambda _: None) for number in range(whole.n_blocks)}
+    for number in range(at + 1):
+        first.run_block(number, lambda _: None)
+    again = AlternativesPlan(table_of(6), asked)
+    again.answers.recall(first.answers.kept())
+    assert {
+        number: again.run_block(number, lambda _: None) for number in reversed(range(again.n_blocks))
+    } == blocks
+
+
+@pytest.mark.deep
+@pytest.mark.real_data
+@pytest.mark.skipif(not DATA, reason="PRIVACY_RISK_DATA does not point at the public data sets")
+def test_on_adult_the_suggestion_shows_every_column():
+    table = replace(read("arx-adult", "adult.csv", "adult_hierarchy_"), sensitive=frozenset({"occupation"}))
+    outcome = found(table, Alternatives((KAnonymity(5),), 0.02))
+    one, by_record = (outcome.found[way] for way in ("one_level_per_column", "levels_per_record"))
+    assert one.status == "optimal"
+    assert by_record.loss < one.loss / 4
+    assert outcome.short.records > 0
+    releases = [shown_release(Release(table, by_record.rule))]
+    assert suggested(releases) == 0
+    assert releases[0].least_shown > 0.5

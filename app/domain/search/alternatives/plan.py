@@ -141,7 +141,9 @@ class AlternativesPlan:
             self._problems[index]: self._planned(index).combine({0: block}) for index, block in blocks.items()
         }
         found = {way: outcomes[own] for way, own in self._ways.items() if own in outcomes}
-        _take_better(found)
+        _take_better(found, "levels_per_record", "fewer_suppressed")
+        if "levels_per_record" in found and not found["levels_per_record"].suppressed_records:
+            _take_better(found, "fewer_suppressed", "levels_per_record")
         suppression, k = (
             tuple(_point(at, outcomes[own]) for at, own in curve.items() if own in outcomes)
             for curve in self._points.values()
@@ -199,14 +201,17 @@ class AlternativesOutcome:
     complete: bool
 
 
-def _take_better(found: dict[Way, AnonymityOutcome]) -> None:
-    """A quick search may find better where nobody may be suppressed: that is an answer to both questions."""
-    by_record, nobody = found.get("levels_per_record"), found.get("fewer_suppressed")
-    if by_record is None or nobody is None or nobody.loss is None or by_record.bounds is None:
+def _take_better(found: dict[Way, AnonymityOutcome], way: Way, other: Way) -> None:
+    """Answer one question by the answer to another one that is an answer to both, and loses less.
+
+    Quick searches may find better where less is allowed, and where nobody has to be suppressed.
+    """
+    own, better = found.get(way), found.get(other)
+    if own is None or better is None or better.loss is None or own.bounds is None:
         return
-    if by_record.loss is None or nobody.loss < by_record.loss:
-        lower = min(by_record.bounds.lower, nobody.loss)
-        found["levels_per_record"] = replace(nobody, bounds=Bounds(lower, nobody.loss - lower))
+    if own.loss is None or better.loss < own.loss:
+        lower = min(own.bounds.lower, better.loss)
+        found[way] = replace(better, bounds=Bounds(lower, better.loss - lower))
 
 
 def _point(at: float, outcome: AnonymityOutcome) -> CurvePoint:
