@@ -1,7 +1,7 @@
 """What the suggested release shows of five tables: the table of docs/alternatives.md, printed anew.
 
-``PRIVACY_RISK_DATA=… python -m tests.compared_tables`` asks of each for 5-anonymity, 3 values of each sensitive
-attribute where there are so many, and at most 2 % suppressed, with roles and hierarchies as they are proposed.
+``PRIVACY_RISK_DATA=… python -m tests.compared_tables`` asks of each for 5-anonymity with at most 2 % suppressed,
+with roles and hierarchies as they are proposed.
 """
 
 from __future__ import annotations
