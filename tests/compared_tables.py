@@ -1,6 +1,6 @@
 """What the suggested release shows of five tables: the table of docs/alternatives.md, printed anew.
 
-``PRIVACY_RISK_DATA=… python -m tests.compared_tables`` asks of each for 5-anonymity with at most 2 % suppressed,
+``PRIVACY_RISK_DATA=… python -m tests.compared_tables`` asks of each for 5-anonymity, at most 2 % suppressed,
 with roles and hierarchies as they are proposed.
 """
 
@@ -64,7 +64,6 @@ def tables() -> dict[str, tuple[pd.DataFrame, dict[str, object]]]:
     patients = pd.read_csv(io.BytesIO(csv_of_patients(PEOPLE)), sep=";", encoding="latin-1", **texts)
     gss = pd.read_csv(next((data / "gss-wages").glob("*.csv")), **texts)
     cards = pd.read_csv(data / "creditcard-int" / "creditcard_int.csv", sep=";", **texts)
-    bills = [name for name in cards if name[:3] in ("PAY", "BIL", "def")]
     return {
         "patients": (patients, {}),
         "payroll": (payroll(PEOPLE), {}),
