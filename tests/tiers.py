@@ -31,6 +31,9 @@ FOLDERS: dict[str, tuple[str, ...]] = {
 PROPERTY = "tests/property"
 """Tests that draw more instances with more effort; those that are not deep are in a plain run."""
 
+ON_REAL_DATA = "real_data"
+"""Tests that read the public data sets, which not everybody has: a plain run goes without them everywhere."""
+
 
 def tier_of(path: PurePosixPath) -> str | None:
     """The tier of all tests of a file, given below the checkout."""
@@ -67,6 +70,8 @@ class Tiers:
             for item in tests:
                 if tier is not None:
                     item.add_marker(tier)
+                elif item.get_closest_marker(ON_REAL_DATA) is not None:
+                    item.add_marker("deep")
                 if is_property:
                     item.add_marker("property")
                 # The report of `.ci/run` counts by it; a test of two tiers counts for the first.
