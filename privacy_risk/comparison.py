@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from privacy_risk.anonymisation import (
     Criteria,
@@ -29,6 +29,9 @@ from privacy_risk.tables import table_of
 from privacy_risk.text_tables import html_list, html_table, number_text
 from privacy_risk.usual import APART, MAX_SUPPRESSED, others_told
 from privacy_risk.values import Json, Progress
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Frame = TypeVar("Frame")
 
@@ -61,6 +64,28 @@ class Comparison(Generic[Frame]):
     def release(self, id: str | None = None) -> Release[Frame]:
         """The release of an alternative, the suggested one if none is named; nothing is searched again."""
         return self._make(self[id or self.suggested]["id"])
+
+    def plot(self) -> Figure:
+        """The loss of each alternative, and that of one level per column by limit and by k.
+
+        ImportError without matplotlib, which is the extra ``plot``.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ImportError("A plot needs matplotlib: install privacy-risk[plot].") from None
+        figure = Figure(figsize=(12, 3.6), layout="constrained")
+        bars, by_limit, by_k = figure.subplots(1, 3)
+        names = list(self.alternatives)
+        colours = ["#0f766e" if name == self.suggested else "#94a3b8" for name in names]
+        bars.barh(names, [own["loss"] for own in self.alternatives.values()], color=colours)
+        bars.invert_yaxis()
+        bars.set(title="Alternatives, the suggested one darker", xlabel="loss")
+        for axes, curve, label in ((by_limit, "suppression", "share suppressed at most"), (by_k, "k", "k")):
+            points = [(own["at"], own["loss"]) for own in self.curves[curve] if own["loss"] is not None]
+            axes.plot([at for at, _ in points], [loss for _, loss in points], marker="o", color="#0f766e")
+            axes.set(title="One level per column", xlabel=label, ylabel="loss")
+        return figure
 
     @property
     def table(self) -> list[list[str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from typing import Any
 
 import pandas as pd
 import pytest
 
 import privacy_risk as pr
-from tests.api.test_python_functions import ASKED, PEOPLE, QUASI_IDENTIFIERS, N, classes
+from tests.api.people_in_memory import ASKED, PEOPLE, QUASI_IDENTIFIERS, N, classes
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +58,20 @@ async def test_a_comparison_is_printed_and_shown_as_a_table(call):
     assert "such as" in text
     with pytest.raises(pr.InvalidArgument, match="one_level_per_column"):
         compared["another"]
+
+
+async def test_a_comparison_is_plotted_with_the_losses_that_it_tells(call, monkeypatch):
+    compared = await call(pr.compare, PEOPLE, **ASKED)
+    bars, by_limit, by_k = compared.plot().axes
+    assert [bar.get_width() for bar in bars.patches] == [compared[name]["loss"] for name in compared]
+    assert [own.get_text() for own in bars.get_yticklabels()] == list(compared)
+    for axes, curve in ((by_limit, "suppression"), (by_k, "k")):
+        told = [(own["at"], own["loss"]) for own in compared.curves[curve] if own["loss"] is not None]
+        (line,) = axes.lines
+        assert list(zip(*line.get_data(), strict=True)) == told
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"privacy-risk\[plot\]"):
+        compared.plot()
 
 
 async def test_what_cannot_be_compared_is_refused_as_by_anonymise(call):

@@ -1,7 +1,8 @@
-"""Signing in by the page's form, as a browser without script does."""
+"""Forms of the pages as a browser without script sends them."""
 
 from __future__ import annotations
 
+import html
 import re
 
 import httpx
@@ -16,3 +17,37 @@ def token_in(page: httpx.Response) -> str:
 def signed_in(browser: httpx.Client, key: str, goal: str = "/") -> httpx.Response:
     form = browser.get("/sign-in", params={"next": goal})
     return browser.post("/sign-in", data={"form_token": token_in(form), "next": goal, "api_key": key})
+
+
+def filled_in(page: httpx.Response) -> dict[str, str]:
+    """The fields as a browser would send them."""
+    fields = {}
+    for found in re.findall(r"<input ([^>]*)>", page.text):
+        own = dict(re.findall(r'([\w-]+)="([^"]*)"', found))
+        if "name" in own and (own.get("type") != "radio" or "checked" in found):
+            fields[html.unescape(own["name"])] = html.unescape(own.get("value", ""))
+    for name, inner in re.findall(r'<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>', page.text, re.DOTALL):
+        fields[html.unescape(name)] = re.search(r'value="([^"]*)" selected', inner)[1]
+    return fields
+
+
+def declared(page: httpx.Response) -> dict[str, str]:
+    """What a browser would send of the form that declares columns, if nobody has changed it."""
+    form = page.text.partition('class="declared"')[2]
+    fields = dict(re.findall(r'<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"', form))
+    for name, options in re.findall(r'<select[^>]* name="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL):
+        chosen = re.search(r'<option value="([^"]*)" selected', options)
+        fields[name] = chosen[1] if chosen else re.search(r'<option value="([^"]*)"', options)[1]
+    fields |= dict(re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)</textarea>', form))
+    return {html.unescape(name): html.unescape(value) for name, value in fields.items()}
+
+
+def sent(
+    browser: httpx.Client, content: bytes, file_name: str = "patients.csv", **fields: str
+) -> httpx.Response:
+    form = {"form_token": token_in(browser.get("/start")), **fields}
+    return browser.post("/start", data=form, files={"file": (file_name, content)})
+
+
+def text_of(page: httpx.Response) -> str:
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page.text)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
 from collections import Counter
@@ -14,7 +13,7 @@ import httpx
 import pytest
 
 from tests.ui.conftest import Served
-from tests.ui.forms import signed_in, token_in
+from tests.ui.forms import filled_in, signed_in, token_in
 from tests.ui.journey import Journey
 
 GOAL = "/datasets/example-members/goal"
@@ -30,18 +29,6 @@ def browser(served: Served, journey: Journey) -> Iterator[httpx.Client]:
 def program(served: Served, key: str) -> httpx.Client:
     """What a program sends under a key."""
     return httpx.Client(base_url=served.url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
-
-
-def filled_in(page: httpx.Response) -> dict[str, str]:
-    """The fields as a browser would send them."""
-    fields = {}
-    for found in re.findall(r"<input ([^>]*)>", page.text):
-        own = dict(re.findall(r'([\w-]+)="([^"]*)"', found))
-        if "name" in own and (own.get("type") != "radio" or "checked" in found):
-            fields[html.unescape(own["name"])] = html.unescape(own.get("value", ""))
-    for name, inner in re.findall(r'<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>', page.text, re.DOTALL):
-        fields[html.unescape(name)] = re.search(r'value="([^"]*)" selected', inner)[1]
-    return fields
 
 
 def asked(browser: httpx.Client, **changed: str) -> httpx.Response:

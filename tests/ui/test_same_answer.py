@@ -18,10 +18,7 @@ from app.cli.program import run
 from app.samples.patients import csv_of_patients
 from privacy_risk import anonymisation
 from tests.ui.conftest import Served
-from tests.ui.forms import signed_in, token_in
-from tests.ui.test_goals import filled_in
-from tests.ui.test_way_in import filled_in as declared
-from tests.ui.test_way_in import sent, text_of
+from tests.ui.forms import declared, filled_in, sent, signed_in, text_of, token_in
 
 RECORDS = 5_000
 SENSITIVE = ("Hauptdiagnose", "Kosten")

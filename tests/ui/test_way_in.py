@@ -12,7 +12,7 @@ import pytest
 from app.samples.patients import csv_of_patients
 from app.services.resources import Scope
 from tests.ui.conftest import Served
-from tests.ui.forms import signed_in, token_in
+from tests.ui.forms import declared, sent, signed_in, text_of, token_in
 
 PATIENTS = csv_of_patients(300)
 
@@ -23,28 +23,6 @@ def browser(served: Served) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as client:
         signed_in(client, served.new_token())
         yield client
-
-
-def sent(
-    browser: httpx.Client, content: bytes, file_name: str = "patients.csv", **fields: str
-) -> httpx.Response:
-    form = {"form_token": token_in(browser.get("/start")), **fields}
-    return browser.post("/start", data=form, files={"file": (file_name, content)})
-
-
-def filled_in(page: httpx.Response) -> dict[str, str]:
-    """What a browser would send of a form that nobody has changed."""
-    form = page.text.partition('class="declared"')[2]
-    fields = dict(re.findall(r'<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"', form))
-    for name, options in re.findall(r'<select[^>]* name="([^"]+)"[^>]*>(.*?)</select>', form, re.DOTALL):
-        chosen = re.search(r'<option value="([^"]*)" selected', options)
-        fields[name] = chosen[1] if chosen else re.search(r'<option value="([^"]*)"', options)[1]
-    fields |= dict(re.findall(r'<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)</textarea>', form))
-    return {html.unescape(name): html.unescape(value) for name, value in fields.items()}
-
-
-def text_of(page: httpx.Response) -> str:
-    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page.text)))
 
 
 def fault_at(page: httpx.Response, field: str) -> str:
@@ -60,7 +38,7 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
     said = text_of(page)
     for words in ("300 records of 12 columns", "Latin-1", "direct identifier", "as proposed: dates"):
         assert words in said
-    made = browser.post("/uploads/patients", data=filled_in(page))
+    made = browser.post("/uploads/patients", data=declared(page))
     assert (made.status_code, made.headers["location"]) == (303, "/datasets/patients/profile")
     profile = text_of(browser.get("/datasets/patients/profile"))
     assert re.search(r"\d+ of 300 records are unique by Geburtsdatum, Geschlecht, PLZ", profile)
@@ -68,7 +46,7 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
     assert re.search(r"Share of all that is singled out: (\w+ \d+ %, )+\w+ \d+ %\.", profile)
     assert "Made of it: patients" in text_of(browser.get("/uploads/patients"))
     # The back button, and a second tab.
-    again = browser.post("/uploads/patients", data=filled_in(page))
+    again = browser.post("/uploads/patients", data=declared(page))
     assert again.headers["location"] == made.headers["location"]
     assert text_of(browser.get("/datasets")).count("300 records") == 1
 
@@ -137,7 +115,7 @@ def test_days_and_months_that_may_change_places_have_to_be_told_apart(browser):
     )
     sent(browser, content, "t.csv")
     page = browser.get("/uploads/t")
-    form = filled_in(page)
+    form = declared(page)
     assert form["attributes/0/format"] == "undecided"
     refused = browser.post("/uploads/t", data=form)
     assert refused.status_code == 422
@@ -217,7 +195,7 @@ TABLE = b"zip,sex,ill\n" + b"".join(b"%05d,%s,x%d\n" % (n // 2, b"mf"[n % 2 :][:
 def test_what_is_wrong_with_a_column_stands_there_and_a_second_try_is_not_blocked(browser):
     sent(browser, TABLE, "people.csv")
     page = browser.get("/uploads/people")
-    fields = filled_in(page)
+    fields = declared(page)
     wrong = browser.post("/uploads/people", data={**fields, "attributes/1/map": "m f"})
     assert "Line 1 is no replacement." in fault_at(wrong, "attributes:2F1:2Fmap")
     assert html.unescape(wrong.text).count("m f</textarea>") == 1
@@ -228,7 +206,7 @@ def test_what_is_wrong_with_a_column_stands_there_and_a_second_try_is_not_blocke
     assert stray.status_code == 422
     assert "30 cells of sex hold values" in fault_at(stray, "attributes:2F1:2Fon_unknown")
     assert "None yet." in browser.get("/datasets").text
-    mended = browser.post("/uploads/people", data={**filled_in(stray), "attributes/1/on_unknown": "attach"})
+    mended = browser.post("/uploads/people", data={**declared(stray), "attributes/1/on_unknown": "attach"})
     assert mended.headers["location"] == "/datasets/people/profile"
     other = browser.post("/uploads/people", data=fields)
     assert "exists with other content" in fault_at(other, "name")
@@ -236,7 +214,7 @@ def test_what_is_wrong_with_a_column_stands_there_and_a_second_try_is_not_blocke
 
 def test_a_refusal_names_the_column_of_the_form_although_others_are_left_out(browser):
     sent(browser, TABLE, "people.csv")
-    fields = filled_in(browser.get("/uploads/people"))
+    fields = declared(browser.get("/uploads/people"))
     page = browser.post(
         "/uploads/people",
         data={
@@ -256,7 +234,7 @@ def test_a_refusal_names_the_column_of_the_form_although_others_are_left_out(bro
 
 def test_a_table_without_quasi_identifiers_is_profiled_without_uniqueness(browser):
     sent(browser, TABLE, "people.csv")
-    fields = filled_in(browser.get("/uploads/people"))
+    fields = declared(browser.get("/uploads/people"))
     fields |= {f"attributes/{place}/role": role for place, role in enumerate(("other", "other", "sensitive"))}
     made = browser.post("/uploads/people", data=fields)
     assert "No column is a quasi-identifier" in text_of(browser.get(made.headers["location"]))
@@ -275,7 +253,7 @@ def test_who_may_not_read_data_declares_the_columns_unseen(served):
         assert "nothing can be proposed" in page.text
         # As a word: within ids and tokens it occurs by chance.
         assert not re.search(r"\b00001\b", page.text)
-        fields = {**filled_in(page), "attributes/0/role": "quasi_identifier"}
+        fields = {**declared(page), "attributes/0/role": "quasi_identifier"}
         made = browser.post("/uploads/people", data=fields)
         assert made.headers["location"] == "/datasets/people/profile"
         assert browser.get(made.headers["location"]).status_code == 403
@@ -338,7 +316,7 @@ def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser)
     page = browser.get("/uploads/visits")
     assert "Each row is a person" in page.text
     roles = ("other", "quasi_identifier", "quasi_identifier", "sensitive")
-    fields = filled_in(page) | {f"attributes/{place}/role": role for place, role in enumerate(roles)}
+    fields = declared(page) | {f"attributes/{place}/role": role for place, role in enumerate(roles)}
     del fields["rows_are"]  # a box that is not ticked sends nothing
     made = browser.post("/uploads/visits", data={**fields, "name": "unsaid"})
     goal = {"template": "k", "k": "5", "suppressed": "0", "loss": "geometric"}
