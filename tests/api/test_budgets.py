@@ -187,7 +187,10 @@ async def test_a_manifest_and_the_ledger_say_the_same_of_a_deleted_release(clien
     assert (found["stands"], found["epsilon"]["spent"]) == (True, "1.3")
 
 
-async def test_a_dataset_whose_name_is_the_id_of_another_is_not_taken_for_it(client: httpx.AsyncClient):
+async def test_a_dataset_whose_name_is_the_id_of_another_is_not_taken_for_it(
+    client: httpx.AsyncClient, database_urls
+):
+    """None can be named so now; it keeps its name if it was named before."""
     await people(client)
     rule = {"name": "plain", "dataset": "people", "rule": {"kind": "identity"}}
     await made(client.post("/v1/rules", json=rule))
@@ -196,7 +199,10 @@ async def test_a_dataset_whose_name_is_the_id_of_another_is_not_taken_for_it(cli
     content = "town,illness\n" + "Rome,flu\nBari,gout\n" * 30
     headers = {"Content-Type": "text/csv"}
     await made(client.post("/v1/uploads?name=other", content=content, headers=headers))
-    await people(client, shown["id"], "other")
+    await people(client, "elsewhere", "other")
+    with psycopg.connect(database_urls.admin) as connection:
+        renamed = "UPDATE resources SET name = %s WHERE name = 'elsewhere' AND kind = 'dataset'"
+        assert connection.execute(renamed, [shown["id"]]).rowcount == 1
     other = next(
         own for own in (await client.get("/v1/datasets")).json()["items"] if own["name"] == shown["id"]
     )

@@ -72,7 +72,7 @@ def _crowd(superuser):
         f"INSERT INTO tenants SELECT tenant, 'tenant ' || t, now() FROM {tenants}",
         f"INSERT INTO data_keys SELECT tenant, 'k' || n, 'documents', '', '' {rows}",
         "INSERT INTO api_keys (tenant_id, id, name, prefix, secret_sha256, scopes, created_at)"
-        f" SELECT tenant, t || 'k' || n, 'n', t || 'p' || n, '', '{{}}', now() {rows}",
+        f" SELECT tenant, t || 'k' || n, 'n' || n, t || 'p' || n, '', '{{}}', now() {rows}",
         "INSERT INTO resources (tenant_id, id, kind, name, sha256, summary, document, created_at)"
         " SELECT tenant, 'r' || n, CASE n % 9 WHEN 0 THEN 'rule' ELSE 'dataset' END, 'n' || n, 'h' || n,"
         f" '{{}}', '', now() {rows}",

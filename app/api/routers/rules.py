@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Path, Response
 
@@ -20,7 +20,14 @@ from app.api.schemas.rule_previews import NewRulePreview, RulePreview
 from app.api.schemas.rules import NewRule, Rule
 from app.api.services import UseCases
 
-COLLECTION = Collection("rule", Rule, (*RULES, *OPTIMISATIONS, "example-proposal"))
+_COMPARED: Final = "members-compared"
+_FOUND: Final = (
+    *(name for name in OPTIMISATIONS if name != _COMPARED),
+    *(f"{_COMPARED}-{way}" for way in ("one-level-per-column", "levels-per-record", "important-columns")),
+)
+"""Rules that the examples of optimisations store."""
+
+COLLECTION = Collection("rule", Rule, (*RULES, *_FOUND, "example-proposal"))
 
 router = COLLECTION.router()
 

@@ -70,9 +70,9 @@ def points_of(asked: Alternatives, n_records: int) -> dict[str, dict[float, Anon
     """Both curves: limit → question, and k → question."""
     base, limit = problem_of(asked), asked.suppression_limit
     limits = sorted({min(1.0, times * limit) for times in TIMES} if limit else SHARES)
-    given = [own for own in asked.privacy if isinstance(own, KAnonymity)]
-    others = tuple(own for own in asked.privacy if not isinstance(own, KAnonymity))
-    sizes = sorted(k for k in {*SIZES, *(own.k for own in given)} if k <= n_records)
+    given = [own for own in asked.privacy if own.kind == KAnonymity.kind]
+    others = tuple(own for own in asked.privacy if own.kind != KAnonymity.kind)
+    sizes = sorted(k for k in {*SIZES, *(own.least_class_size or 1 for own in given)} if k <= n_records)
     room = len(others) < MOST_CRITERIA
     return {
         "suppression": {own: replace(base, suppression_limit=own) for own in limits},
