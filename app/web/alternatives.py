@@ -15,6 +15,7 @@ from app.web.visits import NoSuchPage, Visit, found
 from app.web.words import number
 from privacy_risk import Json
 from privacy_risk.comparison import in_words
+from privacy_risk.usual import others_told
 
 TITLES: Final[Mapping[str, str]] = {
     "one_level_per_column": "One level per column",
@@ -110,7 +111,8 @@ def compared(search: Json, fields: dict[str, str] | None) -> dict[str, Any]:
     cards.sort(key=lambda card: not card["is_suggested"])
     return {
         "cards": cards,
-        "missing": [(TITLES[own["id"]], own["reason"]) for own in result["not_found"]],
+        "missing": [TITLES[way] for way in result["not_found"]],
+        "assumed": list(others_told([own["criterion"] for own in result["alternatives"][0]["privacy"]])),
         "short": result["records_short"],
         "keeping": list(_keeping(result["alternatives"], fields)),
         "curves": [Markup(drawn) for drawn in _curves(result["curves"])],  # noqa: S704 - made here, escaped

@@ -55,7 +55,7 @@ async def set_goal(visit: Visit, form: Form) -> Page | Response:
         return _page(subject, form.refused(problem, asked.place))
     if run.state == "succeeded":
         return RedirectResponse(address("optimisations", name, "release"), 303)
-    return RedirectResponse(address("runs", run.id), 303)
+    return RedirectResponse(address("runs", run.id, follow="yes"), 303)
 
 
 async def _subject(visit: Visit) -> Subject:

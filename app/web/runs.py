@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Final
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response, StreamingResponse
 
 from app.web.visits import Page, Visit, found
 from app.web.words import address, number
@@ -30,16 +30,19 @@ RESULTS: Final = {
 """Kinds whose results have a page: what stands before its name, and behind it."""
 
 
-async def run(visit: Visit) -> Page:
-    """A run as it stands."""
+async def run(visit: Visit) -> Page | Response:
+    """A run as it stands; whoever follows it is led on to its result."""
     seen = await visit.client.runs.get(visit.ref)
+    place = await _place_of_result(visit, seen)
+    if seen.state == "succeeded" and place is not None and visit.asked("follow"):
+        return RedirectResponse(place, 303)
     return Page(
         "run.html",
         {
             "run": seen.document,
             "is_final": seen.is_final,
             "told": told(seen),
-            "result": await _place_of_result(visit, seen),
+            "result": place,
         },
     )
 

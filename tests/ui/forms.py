@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 
 import httpx
 
@@ -51,3 +52,13 @@ def sent(
 
 def text_of(page: httpx.Response) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page.text)))
+
+
+def followed(browser: httpx.Client, led: httpx.Response) -> str:
+    """Where a goal leads: to its releases, by the page of its run if they take a while."""
+    place = led.headers["location"]
+    deadline = time.monotonic() + 300
+    while place.startswith("/runs/") and time.monotonic() < deadline:
+        time.sleep(0.5)
+        place = browser.get(place).headers.get("location", place)
+    return place

@@ -12,7 +12,7 @@ import pytest
 from app.samples.patients import csv_of_patients
 from app.services.resources import Scope
 from tests.ui.conftest import Served
-from tests.ui.forms import declared, sent, signed_in, text_of, token_in
+from tests.ui.forms import declared, followed, sent, signed_in, text_of, token_in
 
 PATIENTS = csv_of_patients(300)
 
@@ -349,5 +349,6 @@ def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser)
         assert shown.index(first) < shown.index("records, or persons, in the smallest class")
         found = browser.post(f"/datasets/{name}/goal", data=goal)
         assert found.status_code == 303
-        release = text_of(browser.get(found.headers["location"]))
+        place = f"{followed(browser, found)}?alternative=one_level_per_column"
+        release = text_of(browser.get(place))
         assert re.search(rf"region[a-z, ]* (is|are) {shows}", release)
