@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import html
 import re
-import time
 
 import httpx
+from playwright.sync_api import Page
+
+from tests.ui.conftest import Served
 
 
 def token_in(page: httpx.Response) -> str:
@@ -54,11 +56,18 @@ def text_of(page: httpx.Response) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", "", page.text)))
 
 
-def followed(browser: httpx.Client, led: httpx.Response) -> str:
+def followed(served: Served, browser: httpx.Client, led: httpx.Response) -> str:
     """Where a goal leads: to its releases, by the page of its run if they take a while."""
     place = led.headers["location"]
-    deadline = time.monotonic() + 300
-    while place.startswith("/runs/") and time.monotonic() < deadline:
-        time.sleep(0.5)
-        place = browser.get(place).headers.get("location", place)
+    if place.startswith("/runs/"):
+        served.do(served.api.work_off(place.removeprefix("/runs/").partition("?")[0]))
+        place = browser.get(place).headers["location"]
     return place
+
+
+def led_on(served: Served, page: Page) -> None:
+    """In a browser: from the page of a run, if a goal leads there, to its releases."""
+    page.wait_for_url(re.compile(r"/runs/|/release$"))
+    if "/runs/" in page.url:
+        served.do(served.api.work_off(page.url.partition("/runs/")[2].partition("?")[0]))
+        page.wait_for_url("**/release")

@@ -25,14 +25,17 @@ SENSITIVE = ("Hauptdiagnose", "Kosten")
 ASSUMED = "whoever knows somebody knows no other sensitive value"
 
 
-def by_pages(browser: httpx.Client, content: bytes) -> tuple[str, dict[str, str]]:
+def by_pages(served: Served, browser: httpx.Client, content: bytes) -> tuple[str, dict[str, str]]:
     """Where the release's page is, and the fields that asked for it."""
     sent(browser, content)
     made = browser.post("/uploads/patients", data=declared(browser.get("/uploads/patients")))
     assert made.headers["location"] == "/datasets/patients/profile"
     goal = "/datasets/patients/goal"
     fields = filled_in(browser.get(goal)) | {"template": "l", "k": "5", "suppressed": "5", "l/Kosten": ""}
-    return f"{followed(browser, browser.post(goal, data=fields))}?alternative=one_level_per_column", fields
+    return (
+        f"{followed(served, browser, browser.post(goal, data=fields))}?alternative=one_level_per_column",
+        fields,
+    )
 
 
 def by_command(server: str, key: str, monkeypatch: pytest.MonkeyPatch, *asked: object) -> int:
@@ -49,7 +52,7 @@ def test_the_hospitals_export_is_released_alike_by_three_doors(
     key = served.new_token()
     with httpx.Client(base_url=served.url, headers={"Accept": "text/html"}, timeout=60) as browser:
         signed_in(browser, key)
-        place, fields = by_pages(browser, content)
+        place, fields = by_pages(served, browser, content)
         assert fields["others"] == "apart"
         shown = browser.get(place)
         assert ASSUMED in text_of(shown)

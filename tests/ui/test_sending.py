@@ -13,6 +13,7 @@ from app.samples.patients import csv_of_patients
 from app.services.questions import DirectBudget
 from tests.conftest import PostgresServer
 from tests.ui.conftest import Served, Shots, new_context, serving, sign_in
+from tests.ui.forms import led_on
 from tests.ui.looks import assert_accessible
 
 DROP = """([name, text]) => {
@@ -157,7 +158,7 @@ def test_the_back_button_and_a_second_tab_make_nothing_twice(page: Page, served:
         tab.goto(f"{served.url}/datasets/people/goal")
     for tab in tabs:
         tab.get_by_role("button", name="Find the best release").click()
-        tab.wait_for_url("**/release")
+        led_on(served, tab)
     assert tabs[0].url == tabs[1].url
     for tab in tabs:
         # In the second tab the button stands there still.
@@ -212,6 +213,6 @@ def test_the_goal_of_the_sent_patients_can_be_left_when_a_session_ends(
     page.get_by_label("API key").fill(token)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Send it now").click()
-    page.wait_for_url("**/release")
+    led_on(served, page)
     page.get_by_role("link", name="Change what to reach").click()
     expect(page.get_by_label("k: records, or persons, in every class, at least")).to_have_value("7")

@@ -311,7 +311,7 @@ VISITS = b"pid,region,sex,dx\n" + b"".join(
 )
 
 
-def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser):
+def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser, served: Served):
     sent(browser, VISITS, "visits.csv")
     page = browser.get("/uploads/visits")
     assert "Each row is a person" in page.text
@@ -349,6 +349,6 @@ def test_a_table_of_visits_is_refused_until_somebody_says_what_a_row_is(browser)
         assert shown.index(first) < shown.index("records, or persons, in the smallest class")
         found = browser.post(f"/datasets/{name}/goal", data=goal)
         assert found.status_code == 303
-        place = f"{followed(browser, found)}?alternative=one_level_per_column"
+        place = f"{followed(served, browser, found)}?alternative=one_level_per_column"
         release = text_of(browser.get(place))
         assert re.search(rf"region[a-z, ]* (is|are) {shows}", release)

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from app.samples.patients import csv_of_patients
 from tests.conftest import PostgresServer
 from tests.ui.conftest import Served, Shots, Watched, new_context, serving, sign_in
+from tests.ui.forms import led_on
 from tests.ui.looks import assert_accessible, assert_quiet
 
 DATA = os.environ.get("PRIVACY_RISK_DATA")
@@ -159,6 +160,7 @@ def up_to_the_table(
     heading(page, "What to reach")
     walk.look("goal")
     walk.click("button", "Find the best release")
+    led_on(served, page)
     heading(page, "Releases side by side")
     walk.look("release")
     walk.click("button", "Make this release")
@@ -212,6 +214,7 @@ def test_by_keyboard_alone_up_to_the_goal(browser: Browser, served: Served, pati
     expect(page.locator('input[name="weight/PLZ"]')).to_have_value("1.5")
     reach(page, "Find the best release")
     page.keyboard.press("Enter")
+    led_on(served, page)
     heading(page, "Releases side by side")
     context.close()
 
