@@ -215,7 +215,7 @@ def test_by_keyboard_alone_up_to_the_goal(browser: Browser, served: Served, pati
     reach(page, "Find the best release")
     page.keyboard.press("Enter")
     led_on(served, page)
-    heading(page, "Releases side by side")
+    heading(page, "The best release found")
     context.close()
 
 
