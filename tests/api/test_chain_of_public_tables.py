@@ -50,7 +50,14 @@ def api(store, registry, clock):
     return build_api(store, registry, clock, UploadLimits(), budget=DirectBudget(seconds=1e6))
 
 
-@pytest.mark.parametrize("file", TABLES)
+TWICE = pytest.mark.xfail(
+    strict=True, reason="Two levels of the proposed bands have a band of one name, which the gate refuses."
+)
+
+
+@pytest.mark.parametrize(
+    "file", [pytest.param(name, marks=[TWICE] * name.startswith("nist-acs-ma")) for name in TABLES]
+)
 async def test_the_chain_holds_with_nothing_named_but_the_reason(console, tmp_path, capsys, file):
     known, sensitive, read = TABLES[file]
     table, release, policy = (tmp_path / own for own in ("t.csv", "r.csv", "p.yaml"))
@@ -62,9 +69,11 @@ async def test_the_chain_holds_with_nothing_named_but_the_reason(console, tmp_pa
     assert {*yaml.safe_load(policy.read_text())["schema"]["columns"]} == {*known, sensitive}
     gate = ("gate", policy, "--dataset", table, "--release", release, "--format", "json")
     capsys.readouterr()
-    assert await console(*gate) == 2
+    # Amounts leave in bands, which single nobody out: no reason is asked for.
+    is_banded = "not_covered" not in yaml.safe_load(policy.read_text())
+    assert await console(*gate) == (0 if is_banded else 2)
     verdict = json.loads(capsys.readouterr().out)["result"]
-    assert verdict["coverage"]["outcome"] == "missing_reason"
+    assert verdict["coverage"]["outcome"] == ("covered" if is_banded else "missing_reason")
     assert not verdict["coverage"]["uncovered"]
     assert {own["outcome"] for own in verdict["criteria"]} == {"passed"}
     reason = ("--reason", f"{sensitive}=Nobody but the person knows it.")

@@ -118,7 +118,7 @@ async def test_the_saved_policy_lets_sensitive_values_leave_that_single_people_o
     frame = PEOPLE.assign(costs=range(N))
     release = await call(pr.anonymise, frame, **ASKED | {"l": {"costs": 3}})
     reasons = {"diagnosis": "Nobody outside the ward knows it.", "costs": "Nobody knows what a stay cost."}
-    asked = [name for own in release.policy["not_covered"] for name in own["columns"]]
+    asked = [name for own in release.policy.get("not_covered", ()) for name in own["columns"]]
     release.save_policy(tmp_path / "policy.yaml", reasons={name: reasons[name] for name in asked})
     verdict = await call(
         pr.gate, tmp_path / "policy.yaml", release, original=frame, hierarchies={"zip": ZIPS}

@@ -249,7 +249,9 @@ async def test_whatever_is_stopped_has_a_rule_and_a_bound_that_the_whole_search_
     api, journey: httpx.AsyncClient
 ):
     """Every kind of search, stopped before it begins or after it has looked once or twice."""
-    for number, asked in enumerate([*EXAMPLES.values(), *VARIANTS]):
+    # Several rules side by side have a bound each: what a stop leaves of them is tried where they are found.
+    asked_for_one = [own for own in EXAMPLES.values() if own["objective"]["kind"] != "alternatives"]
+    for number, asked in enumerate([*asked_for_one, *VARIANTS]):
         name = asked["name"]
         if name in EXAMPLES:
             whole = await result_of(journey, name)
