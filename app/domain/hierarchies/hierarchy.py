@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -273,7 +273,10 @@ class Hierarchy:
 
     @cached_property
     def _codes_by_label(self) -> dict[str | None, int]:
-        """Leaf of the label first, else the only inner node of it; ambiguous labels are absent, None is ⊥."""
+        """Leaf of the label first, else the only inner node of it; ambiguous labels are absent, None is ⊥.
+
+        Nodes that are each all that is in the one above, as bands that two levels have, are one: the lowest.
+        """
         inner: dict[str, list[int]] = {}
         found: dict[str | None, int] = {None: TOP}
         for code, (label, leaf) in enumerate(zip(self.labels, self.is_leaf.tolist(), strict=True)):
@@ -281,9 +284,10 @@ class Hierarchy:
                 found.setdefault(label, code)
             else:
                 inner.setdefault(label, []).append(code)
+        children = np.bincount(self.edges[1], minlength=len(self.labels))
         for label, codes in inner.items():
-            if len(codes) == 1:
-                found.setdefault(label, codes[0])
+            if all(self.parents[low] == (high,) and children[high] == 1 for high, low in pairwise(codes)):
+                found.setdefault(label, codes[-1])
         return found
 
     def node_of(self, value: str) -> int | None:

@@ -192,7 +192,18 @@ def test_a_label_repeated_on_the_next_level_counts_as_a_level():
     assert h.labels[TOP] == "11"
     assert h.is_balanced
     assert h.node_of("0") is not None
-    assert h.node_of("10") is None, "two inner nodes share this label"
+    both = [code for code, label in enumerate(h.labels) if label == "10"]
+    assert h.node_of("10") == max(both, key=lambda code: h.depth[code]), "one is all that is in the other"
+
+
+def test_a_label_of_nodes_that_differ_in_what_is_in_them_is_of_none():
+    labels, parents = ("*", "12", "13", "10", "10", "0", "1"), ((), (0,), (0,), (1,), (2,), (3,), (4,))
+    beside = Hierarchy(labels, parents)
+    assert beside.labels.count("10") == 2
+    assert beside.node_of("10") is None
+    above = Hierarchy.from_rows([["0", "10", "10", "*"], ["1", "12", "10", "*"]])
+    assert above.labels.count("10") == 2
+    assert above.node_of("10") is None
 
 
 def test_a_last_column_with_several_values_gets_a_top_above_it():
