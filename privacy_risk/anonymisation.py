@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, SupportsFloat, TypeVar, cast
 
 from privacy_risk.answers import ClientError
@@ -199,16 +199,28 @@ def anonymise(
     says what a row is; Infeasible if no rule meets the criteria.
     """
     table = table_of(frame, "frame", missing_markers)
-    criteria = Criteria(k, l, t, max_suppressed, importance, others)
-    named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
     said = Said(
-        quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
+        quasi_identifiers, sensitive, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
     )
+    criteria = Criteria(k, l, t, max_suppressed, importance, others)
+    return answered(table, said, criteria, one_row_per_person, (server, key), released)
+
+
+def answered(
+    table: Table,
+    said: Said,
+    criteria: Criteria,
+    one_row_per_person: str | Mapping[str, object] | None,
+    service: tuple[str | None, str | None],
+    answer: Callable[..., Answer],
+) -> Answer:
+    """What ``answer`` makes of a table in memory; ``service`` is a server's address and a key for it."""
+    said = replace(said, sensitive=tuple(dict.fromkeys((*said.sensitive, *criteria.named))))
     check(criteria, said, table)
     with telling() as tell:
-        client = client_of(server, key)
+        client = client_of(*service)
         table, said = one_row(client, table, said, one_row_per_person)
-        return cast("Release[Frame]", anonymised(client, table, said, criteria, tell, released))
+        return anonymised(client, table, said, criteria, tell, answer)
 
 
 def check(criteria: Criteria, said: Said, table: Table) -> None:

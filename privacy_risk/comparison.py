@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from privacy_risk.anonymisation import (
     Criteria,
     PerAttribute,
-    anonymised,
+    answered,
     asked_for,
-    check,
     found_by,
     infeasible,
     release_by,
@@ -21,9 +20,7 @@ from privacy_risk.anonymisation import (
 from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
 from privacy_risk.columns import Said, require_column
-from privacy_risk.embedded import client_of
-from privacy_risk.loading import Loaded, content_name, one_row
-from privacy_risk.progress import telling
+from privacy_risk.loading import Loaded, content_name
 from privacy_risk.releases import AttributeLoss, Reached, Release, Report
 from privacy_risk.tables import table_of
 from privacy_risk.text_tables import html_list, html_table, number_text
@@ -126,6 +123,11 @@ class Comparison(Generic[Frame]):
         return html_table(self.table) + html_list(self.notes)
 
 
+def rule_name(name: str, way: str) -> str:
+    """The name of an alternative's rule, by that of its optimisation."""
+    return f"{name}-{way.replace('_', '-')}"
+
+
 def in_words(column: Json) -> str:
     """What is shown of a column, the most frequent first, such as ``level 1, such as [20, 40[``."""
     levels = sorted(column["levels"], key=lambda own: -own["records"])
@@ -172,17 +174,12 @@ def compare(
     of :func:`anonymise`.
     """
     table = table_of(frame, "frame", missing_markers)
-    criteria = Criteria(k, l, t, max_suppressed, others=others)
-    named = tuple(dict.fromkeys((*sensitive, *criteria.named)))
     said = Said(
-        quasi_identifiers, named, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
+        quasi_identifiers, sensitive, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
     )
-    check(criteria, said, table)
-    with telling() as tell:
-        client = client_of(server, key)
-        table, said = one_row(client, table, said, one_row_per_person)
-        answer = partial(compared, important=important)
-        return cast("Comparison[Frame]", anonymised(client, table, said, criteria, tell, answer))
+    criteria = Criteria(k, l, t, max_suppressed, others=others)
+    answer = partial(compared, important=important)
+    return answered(table, said, criteria, one_row_per_person, (server, key), answer)
 
 
 def compared(
@@ -209,7 +206,7 @@ def compared(
 
     def make(way: str) -> Release[Any]:
         own = alternatives[way]
-        rule = f"{name}-{way.replace('_', '-')}"
+        rule = rule_name(name, way)
         report = _report(own, alternatives, rows)
         return release_by(client, loaded, asked, (rule, own["rule"]), report, given_back)
 

@@ -14,7 +14,7 @@ from app.web.release_words import attained
 from app.web.visits import NoSuchPage, Visit, found
 from app.web.words import number
 from privacy_risk import Json
-from privacy_risk.comparison import in_words
+from privacy_risk.comparison import in_words, rule_name
 from privacy_risk.usual import others_told
 
 TITLES: Final[Mapping[str, str]] = {
@@ -50,7 +50,7 @@ def chosen(search: Json, id_: str | None) -> tuple[str, Json]:
     if own is None:
         raise NoSuchPage
     limit = result["suppression_allowed"]
-    return f"{search['name']}-{own['id'].replace('_', '-')}", {**own, "suppression_allowed": limit}
+    return rule_name(search["name"], own["id"]), {**own, "suppression_allowed": limit}
 
 
 async def result_of(visit: Visit, rule: str) -> Json | None:
@@ -59,7 +59,7 @@ async def result_of(visit: Visit, rule: str) -> Json | None:
     if search is not None:
         return cast("Json | None", search.document["result"])
     for way in TITLES:
-        name = rule.removesuffix(f"-{way.replace('_', '-')}")
+        name = rule.removesuffix(rule_name("", way))
         several = None if name == rule else await found(visit.client.optimisations.get(name))
         if several is not None and is_compared(several.document) and several.document["result"] is not None:
             return chosen(several.document, way)[1]

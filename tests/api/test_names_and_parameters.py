@@ -1,6 +1,7 @@
 """A name means one thing: of live API keys, of what looks like an id; and what is not known is refused."""
 
 import httpx
+import psycopg
 import pytest
 
 
@@ -23,6 +24,18 @@ async def test_a_live_key_has_its_name_alone_and_is_revoked_by_it(client: httpx.
     await client.delete(f"/v1/api-keys/{first['key']['id']}")
     live = [key for key in (await client.get("/v1/api-keys")).json()["items"] if key["revoked_at"] is None]
     assert second["key"]["id"] in {key["id"] for key in live}
+
+
+async def test_of_a_key_s_id_and_another_s_name_from_before_the_id_counts(
+    client: httpx.AsyncClient, database_urls
+):
+    first, second = [(await created(client, name)).json()["key"] for name in ("first", "second")]
+    with psycopg.connect(database_urls.admin) as connection:
+        renamed = "UPDATE api_keys SET name = %s WHERE id = %s"
+        assert connection.execute(renamed, [first["id"], second["id"]]).rowcount == 1
+    assert (await client.delete(f"/v1/api-keys/{first['id']}")).json()["id"] == first["id"]
+    ended = {key["id"]: key["revoked_at"] for key in (await client.get("/v1/api-keys")).json()["items"]}
+    assert (ended[first["id"]] is None, ended[second["id"]] is None) == (False, True)
 
 
 async def test_a_name_that_looks_like_an_id_is_refused(client: httpx.AsyncClient):
