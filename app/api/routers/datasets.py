@@ -76,8 +76,8 @@ async def get_dataset_reading(actor: AnyKey, services: UseCases, ref: DatasetRef
     """Tell how a dataset is read.
 
     Types, formats, hierarchies by definition and texts that mean a missing value, as the `schema` of a policy
-    has them: whoever has it reads another delivery of the table in the same way. Needs the scope `data:read`
-    if cells are replaced.
+    has them: with it another delivery of the table is read in the same way. Needs the scope `data:read` if
+    cells are replaced.
     """
     return TableReading.model_validate(await services.datasets.reading(actor, ref))
 
