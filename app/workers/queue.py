@@ -101,10 +101,10 @@ class RunQueue:
         connector = PsycopgConnector(conninfo=self._conninfo, min_size=1, max_size=4, timeout=CONNECT_SECONDS)
         app = App(connector=connector)
         app.task(name=RUN_TASK, queue=RUN_QUEUE)(self._handler)
-        async with app.open_async():
-            self._app = app
-            self.connected.set()
-            try:
+        try:
+            async with app.open_async():
+                self._app = app
+                self.connected.set()
                 await app.run_worker_async(
                     queues=[RUN_QUEUE],
                     concurrency=self._concurrency,
@@ -115,6 +115,9 @@ class RunQueue:
                     delete_jobs="always",
                     install_signal_handlers=False,
                 )
-            finally:
-                self._app = None
-                self.connected.clear()
+        finally:
+            self._app = None
+            self.connected.clear()
+            # Opening that is cancelled leaves tasks that connect, and these take no cancellation for an end:
+            # the process would wait for them without end.
+            await app.close_async()

@@ -16,7 +16,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.datasets.attribute_trees import CountedNode, Shown, counted_nodes
-from app.services.datasets.hierarchy_building import build, csv_resource, defining, hierarchy_resource
+from app.services.datasets.hierarchy_building import build, csv_resource, hierarchy_resource
 from app.services.datasets.hierarchy_child import (
     LARGE_CHARACTERS,
     LARGE_LABELS,
@@ -31,7 +31,6 @@ from app.services.resources import (
     Actor,
     Created,
     Kind,
-    NewResource,
     Scope,
     Stored,
     document_of,
@@ -74,10 +73,11 @@ class HierarchyService(NamedResources):
         check_labels(definition, labels)
         if labels > LARGE_LABELS:
             new = await defined_by_child(request.name, definition, column)
-            return await self._add(actor, _marked(new, from_data, definition))
-        hierarchy = await asyncio.to_thread(build, definition, column)
-        new = await asyncio.to_thread(hierarchy_resource, request.name, definition.kind, hierarchy)
-        return await self._add(actor, _marked(new, from_data, definition))
+        else:
+            hierarchy = await asyncio.to_thread(build, definition, column)
+            new = await asyncio.to_thread(hierarchy_resource, request.name, definition, hierarchy)
+        # Its labels do not tell whether data decided what it holds.
+        return await self._add(actor, replace(new, summary={**new.summary, "from_data": from_data}))
 
     async def create_from_csv(self, actor: Actor, name: str, text: str, delimiter: str = ";") -> Created:
         """The same from the CSV form: one line per leaf, no header."""
@@ -107,11 +107,6 @@ class HierarchyService(NamedResources):
             if value is not None:
                 counts[value] += rows
         return dict(counts)
-
-
-def _marked(new: NewResource, from_data: bool, definition: HierarchyDefinition) -> NewResource:
-    """The resource with its definition, and whether data decided what it holds: its labels tell neither."""
-    return replace(new, summary={**new.summary, "from_data": from_data, **defining(definition)})
 
 
 def is_from_data(stored: Stored) -> bool:

@@ -172,13 +172,13 @@ def csv_resource(name: str, text: str, delimiter: str) -> NewResource:
     doubt = delimiter_doubt(definition.rows, delimiter)
     if doubt is not None:
         hierarchy = replace(hierarchy, warnings=(*hierarchy.warnings, doubt))
-    return hierarchy_resource(name, definition.kind, hierarchy)
+    return hierarchy_resource(name, definition, hierarchy)
 
 
-def hierarchy_resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResource:
-    """The resource of a hierarchy; its hash is that of its labels and edges."""
+def hierarchy_resource(name: str, definition: HierarchyDefinition, hierarchy: Hierarchy) -> NewResource:
+    """The resource of what a definition made; its hash is that of its labels and edges."""
     summary = {
-        "kind": kind,
+        "kind": definition.kind,
         "height": hierarchy.height,
         "nodes": hierarchy.n_nodes,
         "leaves": hierarchy.n_leaves,
@@ -194,10 +194,12 @@ def hierarchy_resource(name: str, kind: str, hierarchy: Hierarchy) -> NewResourc
     }
     document = hierarchy.to_document()
     meaning = {"labels": document["labels"], "parents": document["parents"]}
-    return new_resource(Kind.HIERARCHY, name, meaning, {}, summary, document, ())
+    # Bounds and names of groups may come from data: with the labels they are sealed, the summary is not.
+    kept = document | _defining(definition)
+    return new_resource(Kind.HIERARCHY, name, meaning, {}, summary, kept, ())
 
 
-def defining(definition: HierarchyDefinition) -> JsonObject:
+def _defining(definition: HierarchyDefinition) -> JsonObject:
     """What is kept of a definition beside what it makes: of one whose leaves are a column's, or a range.
 
     The others say no more than their labels do.
@@ -216,9 +218,10 @@ def definition_of(stored: Stored) -> JsonObject:
 
     Those that were stored before definitions were kept are told by their values.
     """
-    if "definition" in stored.summary:
-        return dict(stored.summary["definition"])
-    hierarchy = Hierarchy.from_document(document_of(stored))
+    document = document_of(stored)
+    if "definition" in document:
+        return dict(document["definition"])
+    hierarchy = Hierarchy.from_document(document)
     labels = hierarchy.labels
     if hierarchy.is_tree and hierarchy.is_balanced:
         levels = [hierarchy.ancestors_at(level)[hierarchy.leaves] for level in range(hierarchy.height + 1)]

@@ -101,7 +101,7 @@ def _built(job: dict[str, Any]) -> NewResource:
         text = sys.stdin.buffer.read().decode()
         return csv_resource(job["name"], text, job["delimiter"])
     definition, column = read(sys.stdin.buffer)
-    return hierarchy_resource(job["name"], definition.kind, build(definition, column))
+    return hierarchy_resource(job["name"], definition, build(definition, column))
 
 
 def main() -> None:

@@ -40,6 +40,7 @@ from app.services.datasets.hierarchy_transport import (
     read,
     written,
 )
+from app.services.fingerprints import canonical_json
 from app.services.resources import Actor
 from tests.processes import until
 from tests.unit.services.memory_store import MemoryStore
@@ -140,8 +141,8 @@ async def test_a_child_builds_the_same_of_every_definition(
 ) -> None:
     sent, leaves = read(list(written(definition, column)))
     assert sent == definition
-    here = hierarchy_resource("h", definition.kind, build(definition, column))
-    assert hierarchy_resource("h", sent.kind, build(sent, leaves)).sha256 == here.sha256
+    here = hierarchy_resource("h", definition, build(definition, column))
+    assert hierarchy_resource("h", sent, build(sent, leaves)).sha256 == here.sha256
 
 
 @pytest.mark.deep
@@ -161,9 +162,10 @@ async def test_whatever_makes_many_labels_is_built_by_a_child(
 ) -> None:
     monkeypatch.setattr(hierarchies_module, "build", None)
     created = await service.create(actor, CreateHierarchy("h", definition))
-    expected = hierarchy_resource("h", definition.kind, build(definition, None))
+    expected = hierarchy_resource("h", definition, build(definition, None))
     assert created.resource.sha256 == expected.sha256
     assert created.resource.summary == expected.summary | {"from_data": False}
+    assert canonical_json(created.resource.document or {}) == canonical_json(expected.document)
 
 
 async def test_a_hierarchy_is_shown_without_its_document_being_read(
