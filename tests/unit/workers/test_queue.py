@@ -23,9 +23,10 @@ async def test_a_queue_that_is_still_connecting_ends_when_asked_to() -> None:
         before = asyncio.all_tasks()
         serving = asyncio.create_task(queue.serve(stop))
         async with asyncio.timeout(10):
-            await asyncio.get_running_loop().sock_accept(silent)
-            stop.set()
-            await serving
+            accepted, _ = await asyncio.get_running_loop().sock_accept(silent)
+            with accepted:
+                stop.set()
+                await serving
     for task in _connecting(before):
         task.cancel()
     async with asyncio.timeout(10):
