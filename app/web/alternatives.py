@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from app.charts.curves import Curve, draw_curves
 from app.charts.drawing import Caption
-from app.web.goal_terms import ALTERNATIVES, MOST_WEIGHT
+from app.web.goal_terms import ALTERNATIVES, important
 from app.web.release_words import attained
 from app.web.visits import NoSuchPage, Visit, found
 from app.web.words import number
@@ -142,8 +142,8 @@ def _keeping(alternatives: Sequence[Json], fields: dict[str, str] | None) -> Ite
         if own["shown_share"] == 0
     }
     for name in hidden if fields is not None else ():
-        if f"weight/{name}" not in (fields or {}):
-            yield {"name": name, "fields": {**(fields or {}), f"weight/{name}": f"{MOST_WEIGHT:g}"}}
+        if important(name) not in (fields or {}):
+            yield {"name": name, "fields": {**(fields or {}), important(name): "on"}}
 
 
 def _curves(curves: Json) -> Iterator[str]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
 from app.web.alternatives import TITLES, chosen, columns_mixed, compared, is_compared
 from app.web.forms import Form
-from app.web.goal_terms import MOST_WEIGHT, WEIGHED, Subject, fields_of
+from app.web.goal_terms import Subject, fields_of
 from app.web.measured import before_and_after
 from app.web.release_words import columns_of, examples_of, sentences
 from app.web.rules import sample_of
@@ -54,9 +54,7 @@ async def best_release(visit: Visit) -> Page:
             "result": result,
             "title": TITLES[result["id"]] if is_compared(search) else "The best release found",
             "release": None if release is None else release.document,
-            "form": Form({name: [value] for name, value in (shown["fields"] or {}).items()}),
-            "most_weight": MOST_WEIGHT,
-            "keeping": [] if is_compared(search) else list(_keeping(shown["fields"], facts["columns"])),
+            "form": Form(),
             "has_policy": _has_policy(shown["fields"]),
         },
     )
@@ -95,24 +93,6 @@ async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json
         "is_empty": bool(columns)
         and all(own["level"] == own["height"] for own in columns if own["role"] == "quasi_identifier"),
     }
-
-
-def _keeping(fields: dict[str, str] | None, columns: Sequence[Json]) -> Iterator[dict[str, Any]]:
-    """Columns that are not shown at all, each with the goal that makes it most important.
-
-    Without fields where it was made important already, and is not shown even so.
-    """
-    if fields is None or fields.get("loss") not in WEIGHED:
-        return
-    for own in columns:
-        if own["role"] != "quasi_identifier" or not own["level"] == own["height"] > 0:
-            continue
-        weight = fields.get(f"weight/{own['name']}")
-        if weight is None:
-            keeping = {**fields, f"weight/{own['name']}": f"{MOST_WEIGHT:g}"}
-            yield {"name": own["name"], "fields": keeping}
-        elif float(weight) > 1:
-            yield {"name": own["name"], "fields": None, "weight": weight}
 
 
 _LIMITS: Final = (2.0, 5.0, 10.0, 20.0)

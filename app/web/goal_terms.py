@@ -21,7 +21,6 @@ USUAL_L: Final = 3
 USUAL_T: Final = 0.3
 USUAL_SUPPRESSED: Final = 100 * MAX_SUPPRESSED
 """Per cent of the records."""
-MOST_WEIGHT: Final = 10.0
 
 TEMPLATES: Final[Mapping[str, str]] = {
     "k": "k-anonymity",
@@ -31,18 +30,10 @@ TEMPLATES: Final[Mapping[str, str]] = {
 }
 """What can be asked for, by the value of the field ``template``."""
 
-LOSSES: Final[Mapping[str, str]] = {
-    "geometric": "Share of values that a cell may stand for (geometric mean)",
-    "arithmetic": "Share of values that a cell may stand for (mean)",
-    "precision": "Levels of generalisation",
-    "non_uniform_entropy": "Bits of information",
-    "discernibility": "Records that cannot be told apart",
-    "average_class_size": "Average size of an equivalence class",
-}
-"""What may count as loss."""
 
-WEIGHED: Final = ("geometric", "arithmetic", "precision", "non_uniform_entropy")
-"""Losses of columns, which can be of different importance."""
+def important(name: str) -> str:
+    """The field that makes a column important."""
+    return f"important/{name}"
 
 
 def pairs(names: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -144,7 +135,7 @@ class Asked:
             "dictionary": "dictionary",
             "sensitivity": "sensitivity",
         }
-        return "loss" if parts[:2] == ["objective", "loss"] else known.get(pointer, "")
+        return known.get(pointer, "")
 
 
 class _Reader:
@@ -237,15 +228,14 @@ def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
             first, f"No number stands for any {'ℓ' if template == 'l' else 't'}.", "Give one at least."
         )
     share = read.required("suppressed", "The suppression limit", 0, 100) / 100
-    asked_for: dict[str, Any] = {"privacy": privacy, "suppression_limit": share}
+    objective = {
+        "kind": ALTERNATIVES,
+        "privacy": privacy,
+        "suppression_limit": share,
+        "important": [name for name in subject.quasi_identifiers if read.form.text(important(name))],
+    }
     if subject.banded:
-        asked_for["persons_per_value"] = dict.fromkeys(subject.banded, k)
-    loss = _loss(read, subject)
-    weights = loss.get("weights", {})
-    if loss["kind"] == "geometric" and set(weights.values()) <= {MOST_WEIGHT}:
-        objective = {"kind": ALTERNATIVES, **asked_for, "important": list(weights)}
-    else:
-        objective = {"kind": "min_loss", **asked_for, "loss": loss}
+        objective["persons_per_value"] = dict.fromkeys(subject.banded, k)
     return Asked({"dataset": subject.name, "objective": objective}, tuple(fields))
 
 
@@ -280,33 +270,7 @@ def _diversity(read: _Reader, subject: Subject, name: str) -> dict[str, Any] | N
     return model
 
 
-def _loss(read: _Reader, subject: Subject) -> Json:
-    """The loss that is to be least, with the weights that are not 1."""
-    kind = read.chosen("loss", "What counts as loss", LOSSES)
-    weights = {
-        name: 1.0 if weight is None else weight
-        for name in subject.quasi_identifiers
-        for weight in [read.number(f"weight/{name}", f"The importance of {name}", 0, MOST_WEIGHT)]
-    }
-    named = {name: weight for name, weight in weights.items() if weight != 1}
-    if weights and not any(weights.values()):
-        read.refuse(
-            f"weight/{subject.quasi_identifiers[0]}",
-            "No column is of importance: all of them could be dropped.",
-            "Give one of them more than 0.",
-        )
-    if named and kind not in WEIGHED:
-        read.refuse(
-            "loss",
-            "This loss is of whole records, so that columns cannot be of different importance.",
-            "Choose one of the first four, or leave every importance at 1.",
-        )
-    return {"kind": kind, "weights": named} if named else {"kind": kind}
-
-
-_OF_LEAST_LOSS: Final = {
-    "kind", "privacy", "suppression_limit", "loss", "important", "persons_per_value"
-}  # fmt: skip
+_OF_ALTERNATIVES: Final = {"kind", "privacy", "suppression_limit", "important", "persons_per_value"}
 _OF_LEAST_RISK: Final = {
     "failure": None,
     "utility": "depth_sum",
@@ -325,7 +289,7 @@ def fields_of(optimisation: Json) -> dict[str, str] | None:
     if optimisation["scope"] != "table_level":
         return None
     if objective["kind"] in ("min_loss", ALTERNATIVES):
-        return _fields_of_least_loss(objective)
+        return _fields_of_alternatives(objective)
     is_usual = all(optimisation.get(name) == usual for name, usual in _OF_LEAST_RISK.items())
     if objective["kind"] != "min_risk" or objective.get("utility_floor") is None or not is_usual:
         return None
@@ -333,13 +297,11 @@ def fields_of(optimisation: Json) -> dict[str, str] | None:
     return {"template": "register", "floor": f"{objective['utility_floor']:g}", **names}
 
 
-def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
-    loss = objective.get("loss") or "geometric"
-    asked: Json = {"kind": loss} if isinstance(loss, str) else loss
-    if objective.get("important"):
-        asked = {**asked, "weights": dict.fromkeys(objective["important"], MOST_WEIGHT)}
-    is_usual = set(objective) <= _OF_LEAST_LOSS and set(asked) <= {"kind", "weights"}
-    if not is_usual or asked["kind"] not in LOSSES or not _are_usual(objective["privacy"]):
+def _fields_of_alternatives(objective: Json) -> dict[str, str] | None:
+    """The same question, where one rule of least loss was asked for: what it loses as alternatives do."""
+    asked = {name: value for name, value in objective.items() if name != "loss"}
+    is_usual = objective.get("loss", "geometric") in ("geometric", {"kind": "geometric"})
+    if not is_usual or not set(asked) <= _OF_ALTERNATIVES or not _are_usual(objective["privacy"]):
         return None
     fields = {"suppressed": f"{100 * objective['suppression_limit']:.10g}", "others": APART}
     template = "k"
@@ -348,8 +310,7 @@ def _fields_of_least_loss(objective: Json) -> dict[str, str] | None:
         fields[letter if letter == "k" else f"{letter}/{own['attribute']}"] = f"{own[letter]:.10g}"
         fields["others"] = own.get("others", fields["others"])
         template = max(template, letter)
-    fields |= {f"weight/{name}": f"{weight:.10g}" for name, weight in (asked.get("weights") or {}).items()}
-    return {"template": template, "loss": asked["kind"], **fields}
+    return {"template": template, **fields, **{important(name): "on" for name in asked.get("important", ())}}
 
 
 def _are_usual(privacy: Sequence[Json]) -> bool:

@@ -27,7 +27,7 @@ def filled_in(page: httpx.Response) -> dict[str, str]:
     fields = {}
     for found in re.findall(r"<input ([^>]*)>", page.text):
         own = dict(re.findall(r'([\w-]+)="([^"]*)"', found))
-        if "name" in own and (own.get("type") != "radio" or "checked" in found):
+        if "name" in own and (own.get("type") not in ("radio", "checkbox") or "checked" in found):
             fields[html.unescape(own["name"])] = html.unescape(own.get("value", ""))
     for name, inner in re.findall(r'<select [^>]*name="([^"]+)"[^>]*>(.*?)</select>', page.text, re.DOTALL):
         fields[html.unescape(name)] = re.search(r'value="([^"]*)" selected', inner)[1]

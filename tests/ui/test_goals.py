@@ -84,62 +84,29 @@ def test_the_same_goal_again_leads_to_the_same_answer(browser):
         ("l/income", "", "No number stands for any ℓ."),
         ("suppressed", "101", "The suppression limit is out of range. Give a number from 0 to 100."),
         ("suppressed", "inf", "The suppression limit is no number."),
-        ("weight/city", "-1", "The importance of city is out of range."),
-        ("loss", "beauty", "What counts as loss is none of the choices."),
     ],
 )
 def test_every_number_is_checked_and_told_beside_its_field(browser, field, given, said):
     page = asked(browser, **{field: given})
     assert said in fault_at(page, field)
     # What stood in the fields stands there still.
-    assert f'value="{given}"' in page.text or field == "loss"
-
-
-def test_not_all_columns_can_be_dropped(browser):
-    page = asked(browser, **{f"weight/{name}": "0" for name in ("city", "race", "birth_date")})
-    assert "all of them could be dropped" in fault_at(page, "weight/city")
-
-
-def test_importance_that_a_loss_cannot_weigh_is_told_beside_the_loss(browser):
-    page = asked(browser, **{"loss": "discernibility", "weight/city": "3"})
-    assert "cannot be of different importance" in fault_at(page, "loss")
+    assert f'value="{given}"' in page.text
 
 
 def test_all_faults_are_told_at_once(browser):
-    page = asked(browser, **{"k": "x", "suppressed": "x", "weight/race": "x"})
+    page = asked(browser, **{"k": "x", "suppressed": "x", "l/income": "x"})
     assert "3 things were not accepted" in page.text
-    for field in ("k", "suppressed", "weight/race"):
+    for field in ("k", "suppressed", "l/income"):
         assert fault_at(page, field)
 
 
-def test_asking_again_with_other_weights_loses_less_of_what_weighs_more(browser):
-    page = browser.get(release_of(asked(browser)))
-    form = page.text[page.text.index(f'action="{GOAL}"') :]
-    fields = filled_in(httpx.Response(200, text=form[: form.index("</form>")]))
-    assert set(fields) >= {"k", "suppressed", "l/income", "weight/city"}
-    led = browser.post(GOAL, data=fields | {"weight/city": "10", "weight/race": "0"})
-    again = browser.get(led.headers["location"])
-    assert loss_of(again, "city") < loss_of(page, "city")
-    before = filled_in(browser.get(GOAL + "?from=" + led.headers["location"].split("/")[2]))
-    assert (before["weight/city"], before["weight/race"], before["k"]) == ("10", "0", "5")
-
-
-def test_a_column_that_is_not_shown_at_all_is_kept_by_one_click(browser):
-    page = browser.get(asked(browser, k="60", suppressed="0", loss="arithmetic").headers["location"])
-    hidden = re.findall(r">Keep ([^<]*)</button>", page.text)
-    assert hidden
-    forms = re.findall(r"<form[^>]*>.*?</form>", page.text, re.DOTALL)
-    for name in hidden:
-        assert re.search(rf"<li>[^<]*\b{name}\b[^<]* (is|are) not shown at all\.</li>", page.text)
-        form = next(own for own in forms if f"Keep {name}<" in own)
-        fields = filled_in(httpx.Response(200, text=form))
-        assert (fields[f"weight/{name}"], fields["k"]) == ("10", "60")
-        kept = browser.get(browser.post(GOAL, data=fields).headers["location"])
-        assert "The best release found" in kept.text
-        is_hidden = re.search(rf'<th scope="row">{name}</th>.*?</tr>', kept.text, re.DOTALL)[0]
-        # What is not to be had even so is said, and not offered again.
-        assert ("not at all" in is_hidden) == (f"{name} is of importance 10" in kept.text)
-        assert f"Keep {name}<" not in kept.text
+def test_a_column_that_matters_most_loses_less_in_one_of_the_releases(browser):
+    led = asked(browser, **{"important/city": "on"})
+    usual, kept = (browser.get(release_of(led, way)) for way in ("one_level_per_column", "important_columns"))
+    assert loss_of(kept, "city") < loss_of(usual, "city")
+    again = filled_in(browser.get(GOAL + "?from=" + led.headers["location"].split("/")[2]))
+    assert (again["important/city"], again["k"]) == ("on", "5")
+    assert "important/race" not in again
 
 
 def test_what_keeping_a_hidden_column_costs_is_seen_before_anything_is_given_up(browser):
@@ -151,7 +118,7 @@ def test_what_keeping_a_hidden_column_costs_is_seen_before_anything_is_given_up(
     forms = re.findall(r"<form[^>]*>.*?</form>", page.text, re.DOTALL)
     form = next(own for own in forms if f"Compare with {hidden[0]} important<" in own)
     fields = filled_in(httpx.Response(200, text=form))
-    assert (fields[f"weight/{hidden[0]}"], fields["k"]) == ("10", "60")
+    assert (fields[f"important/{hidden[0]}"], fields["k"]) == ("on", "60")
     again = browser.get(browser.post(GOAL, data=fields).headers["location"])
     assert "Important columns first" in again.text
     assert f"Compare with {hidden[0]} important" not in again.text

@@ -209,13 +209,13 @@ def test_by_keyboard_alone_up_to_the_goal(browser: Browser, served: Served, pati
     expect(page.locator("#template-k")).to_be_checked()
     reach(page, "k: records, or persons, in every class, at least")
     page.keyboard.type("6")
-    reach(page, "PLZ, slider")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator('input[name="weight/PLZ"]')).to_have_value("1.5")
+    reach(page, "PLZ")
+    page.keyboard.press("Space")
+    expect(page.locator('input[name="important/PLZ"]')).to_be_checked()
     reach(page, "Find the best release")
     page.keyboard.press("Enter")
     led_on(served, page)
-    heading(page, "The best release found")
+    heading(page, "Releases side by side")
     context.close()
 
 

@@ -23,7 +23,7 @@ TABLE = Subject(
 
 def form(subject: Subject = TABLE, **changed: str) -> Form:
     """The form as it is shown, with changes."""
-    fields = {"loss": "geometric", "others": "apart", "dictionary": "census", "sensitivity": "harm"}
+    fields = {"others": "apart", "dictionary": "census", "sensitivity": "harm"}
     shown = {name: str(value) for name, value in subject.recommended().items()}
     return Form({name: [value] for name, value in (fields | shown | changed).items()})
 
@@ -68,11 +68,9 @@ def test_only_what_the_choice_asks_for_is_asked():
     }
 
 
-def test_columns_of_full_importance_are_asked_about_side_by_side_and_others_weigh_in_one_search():
-    assert question(**{"weight/city": "10"})["objective"]["important"] == ["city"]
-    weighed = question(**{"weight/city": "10", "weight/age": "2"})["objective"]
-    assert (weighed["kind"], weighed["loss"]["weights"]) == ("min_loss", {"city": 10.0, "age": 2.0})
-    assert question(loss="arithmetic")["objective"]["loss"] == {"kind": "arithmetic"}
+def test_columns_that_are_ticked_are_important():
+    assert question(**{"important/city": "on"})["objective"]["important"] == ["city"]
+    assert question(**{"important/income": "on"})["objective"]["important"] == []
 
 
 def test_what_the_attacker_knows_besides_is_asked_of_several_sensitive_attributes_only():
@@ -85,9 +83,9 @@ def test_what_the_attacker_knows_besides_is_asked_of_several_sensitive_attribute
     ("template", "changed"),
     [
         ("k", {}),
-        ("k", {"weight/city": "10"}),
+        ("k", {"important/city": "on"}),
         ("l", {"l/cost": ""}),
-        ("l", {"others": "in_classes", "loss": "precision", "weight/city": "2.5"}),
+        ("l", {"others": "in_classes", "important/city": "on"}),
         ("t", {"suppressed": "7", "l/diagnosis": "", "l/cost": ""}),
         ("register", {"floor": "3.5"}),
     ],
@@ -110,6 +108,7 @@ def test_an_optimisation_is_asked_again_as_it_was_asked(template, changed):
         {"privacy": [{"kind": "k_anonymity", "k": 5}, {"kind": "entropy_l_diversity", "l": 3}]},
         {"suppressed": "own_block"},
         {"loss": {"kind": "geometric", "suppression_factor": 1}},
+        {"loss": {"kind": "precision"}},
     ],
 )
 def test_what_the_form_does_not_know_it_does_not_ask_again(changed):
@@ -126,7 +125,6 @@ def test_places_in_the_question_are_fields_of_the_form():
     assert asked.place("objective/privacy/2/l") == "l/cost"
     assert asked.place("objective/privacy/3/t") == "t/diagnosis"
     assert asked.place("objective/suppression_limit") == "suppressed"
-    assert asked.place("objective/loss/weights") == "loss"
     assert asked.place("name") == ""
 
 

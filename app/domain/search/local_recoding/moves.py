@@ -192,18 +192,10 @@ def levels_in_use(recoding: Recoding) -> Iterator[tuple[int, ...]]:
         yield tuple(found[place].tolist())
 
 
-def improve(
-    recoding: Recoding,
-    suffices: Callable[[float], bool],
-    course: Course,
-    least: float = LEAST_IMPROVEMENT,
-) -> None:
-    """Sweeps of all kinds of moves, until a loss suffices; each move lowers the loss or is not made.
-
-    A sweep that lowers the loss by a smaller share than ``least`` is the last one.
-    """
+def improve(recoding: Recoding, suffices: Callable[[float], bool], course: Course) -> None:
+    """Sweeps of all kinds of moves, until a loss suffices; each move lowers the loss or is not made."""
     before, after = math.inf, course.of(lambda: recoding.loss)
-    while before - after > least * after and not suffices(after) and course.goes_on():
+    while before - after > LEAST_IMPROVEMENT * after and not suffices(after) and course.goes_on():
         before = after
         _sweep(recoding, course)
         after = course.of(lambda: recoding.loss)
