@@ -125,6 +125,7 @@ def load(
     )
     notes = (note, *table.notes, *formats_told(read), *unreadable, *spellings_notes(client, made.document))
     amounts = [own.name for own in roles if (own.role, own.type) == ("sensitive", "number")]
+    amounts = amounts if is_generalised else []  # a profile counts them itself
     person = next(iter(roles.of("person")), None)
     # The content of a table with one row per person is with the service.
     alone = {own: table.rows_alone(own, person) if table.upload is None else None for own in amounts}

@@ -9,9 +9,9 @@ from typing import Any
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said
 from privacy_risk.embedded import client_of
-from privacy_risk.loading import alone_note, content_name, load, one_row
+from privacy_risk.loading import content_name, load, one_row
 from privacy_risk.problems import ProblemError
-from privacy_risk.singled_out import singled_out_told
+from privacy_risk.singled_out import singled_out_told, values_alone_told
 from privacy_risk.tables import Table, table_of
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
 from privacy_risk.values import Json
@@ -105,9 +105,7 @@ def profiled(client: Client, table: Table, said: Said) -> Profile:
     result = measured(client, body)
     judged = result["judged"]
     not_shown = (f"Not shown of {own['measure']}: {own['reason']}" for own in result["left_out"])
-    alone = loaded.alone.items()
-    amounts = (f"{name} is an amount{alone_note(rows, 'as it is')}." for name, rows in alone if rows)
-    notes = (*loaded.notes, *amounts, *not_shown)
+    notes = (*loaded.notes, *values_alone_told(result), *not_shown)
     singled = result["singled_out"]
     return Profile(judged["records"], judged["classes"], result["figures"], loaded.roles, notes, singled)
 

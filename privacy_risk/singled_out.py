@@ -1,4 +1,7 @@
-"""What singles people out, in words: the result of the measure ``singling_out`` of docs/measures.md."""
+"""What singles people out, in words: columns by the measure ``singling_out``, and sensitive values.
+
+Both as the measure ``privacy_profile`` of docs/measures.md answers them.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,13 @@ def singled_out_told(found: Json) -> Iterator[str]:
     error = max(own["standard_error"] or 0.0 for own in found["columns"])
     how = f" (of {found['orders']} drawn orders, standard error up to {100 * error:.1f} %)" if error else ""
     yield f"Share of all that is singled out: {', '.join(parts)}{how}."
+
+
+def values_alone_told(profile: Json) -> Iterator[str]:
+    """The sensitive attributes that single people out by themselves, a sentence each."""
+    for own in profile["values_alone"]:
+        rows = "row has" if own["records"] == 1 else "rows have"
+        yield f"{own['attribute']}: {own['records']:,} {rows} a value that no other person has."
 
 
 def listed(names: Sequence[str]) -> str:

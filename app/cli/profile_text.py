@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.cli.plain_lines import number_text, text_table
-from privacy_risk.singled_out import singled_out_told
+from privacy_risk.singled_out import singled_out_told, values_alone_told
 
 _ROWS_SHOWN: Final = 3
 
@@ -34,7 +34,7 @@ class Profiled:
 def profile_text(name: str, profiled: Profiled) -> str:
     """Columns, records, one line per figure, and the time of the call that measured them."""
     judged, figures = profiled.result["judged"], profiled.result["figures"]
-    told = singled_out_told(profiled.result["singled_out"])
+    told = (*singled_out_told(profiled.result["singled_out"]), *values_alone_told(profiled.result))
     basis = " (proposed by the service)" if profiled.proposed else ""
     lines = [
         *profiled.notes,

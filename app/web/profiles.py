@@ -13,7 +13,7 @@ from app.web.visits import Page, Visit
 from app.web.words import ROWS_SAID, address, is_ref, model_name, number, share
 from privacy_risk import Json, ProblemError
 from privacy_risk.persons import rows_told
-from privacy_risk.singled_out import listed, singled_out_told
+from privacy_risk.singled_out import listed, singled_out_told, values_alone_told
 
 WHOLE_PROFILE: Final = {"kind": "privacy_profile"}
 
@@ -124,7 +124,7 @@ def _in_words(dataset: Json, models: Json) -> Json:
         "headline": headline(singled),
         "consequences": list(consequences(by_name)),
         "singled": singled,
-        "singled_told": tuple(singled_out_told(singled)),
+        "singled_told": (*singled_out_told(singled), *values_alone_told(models)),
     }
 
 

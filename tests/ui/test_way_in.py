@@ -44,6 +44,7 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
     assert re.search(r"\d+ of 300 records are unique by Geburtsdatum, Geschlecht, PLZ", profile)
     assert re.search(r"single out \d+ of 300 people, and no fewer columns do", profile)
     assert re.search(r"Share of all that is singled out: (\w+ \d+ %, )+\w+ \d+ %\.", profile)
+    assert re.search(r"Kosten: \d+ rows have a value that no other person has\.", profile)
     assert "Made of it: patients" in text_of(browser.get("/uploads/patients"))
     # The back button, and a second tab.
     again = browser.post("/uploads/patients", data=declared(page))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal
 
+import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.analyses.distinction_and_separation import (
@@ -30,8 +31,10 @@ from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK, Homogeneit
 from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK, SimilarityAttack
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK, SkewnessAttack
 from app.domain.catalogue.catalogue_types import ADDED_LATER
+from app.domain.catalogue.meanings import LOW
 from app.domain.catalogue.result_values import ResultValue, found_in, values_of
 from app.domain.classes.grouping import Grouping, positions_of, seconds_of_grouping
+from app.domain.classes.released import Release
 from app.domain.counting.threads import in_order
 from app.domain.errors import NotSupported
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY, AlphaKAnonymityFound
@@ -47,6 +50,8 @@ from app.domain.models.reading import unreadable
 from app.domain.models.reidentification_risk import ATTACKER_MODELS, AttackerModels
 from app.domain.models.sensitive_values import GroupingOfDiversity
 from app.domain.models.t_closeness import T_CLOSENESS, TClosenessFound
+from app.domain.tables.distinct import one_of_each
+from app.domain.tables.masks import shows_nothing
 
 Safer = Literal["higher", "lower"]
 
@@ -107,6 +112,14 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class ValuesAlone:
+    """A sensitive attribute by which whoever knows a value finds a person."""
+
+    attribute: Annotated[str, doc("The sensitive attribute.")]
+    records: Annotated[int, LOW, doc("Records that show a value of it which no other person's record shows.")]
+
+
+@dataclass(frozen=True)
 class PrivacyProfile:
     """What the models of equivalence classes say of a release, side by side."""
 
@@ -127,6 +140,10 @@ class PrivacyProfile:
     singled_out: Annotated[
         SinglingOut | None,
         doc("If asked for, what singles people out by these columns; null if it was not asked for."),
+    ] = None
+    values_alone: Annotated[
+        tuple[ValuesAlone, ...] | None,
+        doc("With it, the sensitive attributes that single people out by themselves; null without."),
     ] = None
 
 
@@ -280,6 +297,9 @@ def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick
         tick(done)
     sensitive = _sensitive(context, parameters)
     parts = [part for attribute in (None, *sensitive) for part in found[attribute]]
+    if parameters.singled_out:
+        alone = ((name, _records_alone(context.release, name)) for name in sensitive)
+        told["values_alone"] = tuple(ValuesAlone(name, records) for name, records in alone if records)
     return PrivacyProfile(
         judged_on(context.table, parameters, context.release.classes(parameters)),
         sensitive,
@@ -287,6 +307,17 @@ def _compute(context: MeasureContext, parameters: PrivacyProfileParameters, tick
         tuple(own for part in parts for own in part if isinstance(own, LeftOut)),
         **told,
     )
+
+
+def _records_alone(release: Release, attribute: str) -> int:
+    """Records with a value that no other person has, of those that show one."""
+    table, shown = release.table, release.codes[:, release.table.position(attribute)]
+    kept = np.flatnonzero(~release.is_suppressed & ~shows_nothing(shown))
+    values, whose = shown[kept], kept if table.persons is None else table.persons[kept]
+    n_nodes = table.hierarchies[table.position(attribute)].n_nodes
+    is_shared = np.zeros(n_nodes, dtype=bool)
+    is_shared[values[whose != whose[one_of_each(values, n_nodes)[values]]]] = True
+    return int(np.count_nonzero(~is_shared[values]))
 
 
 def _answers(

@@ -33,6 +33,7 @@ RESULT = {
         "classes": 3,
         "missing": "excluded",
     },
+    "values_alone": [{"attribute": "disease", "records": 1}],
     "singled_out": {
         "judged": {"quasi_identifiers": ["zip", "sex"]}, "persons": 11, "singled_out": 3, "largest_set": 2,
         "sets_found": 2, "orders": None,
@@ -137,6 +138,7 @@ def test_it_shows_the_figures_with_their_classes_and_the_time_of_the_call(profil
         "                   zip and sex single out 1 of 11 people, and no fewer columns do.\n",
         "                   All columns together single out 3 of 11 people.\n",
         "                   Share of all that is singled out: zip 83 %, sex 17 %.\n",
+        "                   disease: 1 row has a value that no other person has.\n",
         "row 7",
         "rows 1, 2, 3, … (4 records)",
         "∞",

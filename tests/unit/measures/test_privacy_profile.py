@@ -198,4 +198,18 @@ def test_what_singles_people_out_is_what_the_measure_of_it_says(missing):
     assert found.singled_out.singled_out == 3
     without = measured(table, missing=missing)
     assert without.singled_out is None
-    assert without == dataclasses.replace(found, singled_out=None)
+    assert without == dataclasses.replace(found, singled_out=None, values_alone=None)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sensitive_values_that_only_one_person_has_are_counted_one_by_one(seed):
+    draw = np.random.default_rng(seed)
+    tree = Hierarchy.from_parents({f"{one}": [None] for one in range(6)})
+    codes = draw.integers(0, tree.n_nodes, (7, 2))  # 0 is a missing value
+    persons = draw.integers(0, 4, 7) if seed % 2 else None
+    table = Table(("zip", "pay"), (tree, tree), codes, sensitive=frozenset({"pay"}), persons=persons)
+    whose = range(7) if persons is None else persons.tolist()
+    rows = list(zip(codes[:, 1].tolist(), whose, strict=True))
+    alone = sum(pay > 0 and all(other[0] != pay or other[1] == one for other in rows) for pay, one in rows)
+    found = measured(table, singled_out=True).values_alone
+    assert [(own.attribute, own.records) for own in found] == ([("pay", alone)] if alone else [])
