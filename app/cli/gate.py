@@ -58,7 +58,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "gate",
-        help="judge a release by a policy: exit status 0 pass, 1 fail, 2 error",
         description="Judge a table under a rule, or a finished release, by a policy. Exit status: 0 it "
         "passes, 1 it fails, 2 there is no verdict. Only a pass is 0; a dry run, "
         "which judges nothing, is 0 if all is there.",
