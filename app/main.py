@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ def operations(settings: Settings) -> Operations:
     """The operator's verbs under these settings."""
     return Operations(
         start_service=_verb("composition.commanded:start_service", settings),
-        running_service=_verb("composition.kept:running_service", settings),
+        running_service=cache(_verb("composition.kept:running_service", settings)),
         end_server=_verb("persistence.embedded:end_server"),
         serve=_verb("composition.service:serve", settings),
         serve_in_background=_verb("composition.kept:serve_in_background", settings),

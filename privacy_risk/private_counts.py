@@ -22,8 +22,6 @@ from privacy_risk.values import Json
 
 Frame = TypeVar("Frame")
 COUNT: Final = "noisy_count"
-_DOUBT: Final = 0.05
-_DOMAIN: Final = "parameters_are_public"
 _ASSUMED: Final = ("assumed", "no")
 
 
@@ -143,13 +141,13 @@ def _counted(client: Client, table: Table, columns: Sequence[str], body: Json) -
 
 def error_bound(epsilon: float) -> int:
     """The least b that noise is beyond with a probability, 2·e^(−ε(b+1)) / (1 + e^(−ε)), of 5 % at most."""
-    return max(0, math.ceil(math.log(2 / (_DOUBT * (1 + math.exp(-epsilon)))) / epsilon) - 1)
+    return max(0, math.ceil(math.log(2 / (0.05 * (1 + math.exp(-epsilon)))) / epsilon) - 1)
 
 
 def _assumptions(guarantee: Json, mechanism: Json) -> Iterator[str]:
     """What nobody has checked, and what does not hold."""
     for own in guarantee["hypotheses"]:
-        if own["holds"] in _ASSUMED and own["id"] != _DOMAIN:
+        if own["holds"] in _ASSUMED and own["id"] != "parameters_are_public":
             yield f"{own['id'].replace('_', ' ')} ({own['holds']}): {own['reason']}"
     yield (
         "parameters are public (assumed): Columns, ε and δ are taken to be chosen without looking at the "

@@ -37,10 +37,8 @@ from app.settings import Settings
 ANNOUNCED: Final = "service.json"
 KEY: Final = "commands.key"
 LOG: Final = "service.log"
-_STARTING: Final = "service.starting"
 START_SECONDS: Final = 300.0
 STOP_SECONDS: Final = 60.0
-_ANSWER_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True)
@@ -94,10 +92,7 @@ def running_service(settings: Settings) -> RunningService | None:
 
 
 def serve_in_background(settings: Settings, options: Sequence[str]) -> tuple[str, bool]:
-    """The address of the home's service, and whether it ran already; otherwise it is started.
-
-    It is ``serve`` with these options, and runs until it is stopped.
-    """
+    """The address of the home's service, and whether it ran; if not it is ``serve`` with these options."""
     if settings.database_url is not None:
         raise Conflict(
             "DATABASE_URL is set: such a service is of no home.",
@@ -105,7 +100,7 @@ def serve_in_background(settings: Settings, options: Sequence[str]) -> tuple[str
         )
     home = Path(os.path.abspath(settings.home))
     _make_home(home)
-    with os.fdopen(os.open(home / _STARTING, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600), "wb") as turn:
+    with (home / "service.starting").open("wb") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)  # of two that come at once the second finds the service of the first
         said = _read(home)
         if said is not None and said.lives:
@@ -239,7 +234,7 @@ def _takes(base_url: str, token: str) -> bool:
     # Proxies of the environment are for other machines.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
-        with opener.open(asked, timeout=_ANSWER_SECONDS):
+        with opener.open(asked, timeout=10):
             return True
     except OSError as error:  # answers of an error, too
         if isinstance(error, urllib.error.HTTPError):
