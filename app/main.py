@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import cache
 from pkgutil import resolve_name
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from app.cli.operations import Operations
-from app.cli.program import run as run_program
-from app.settings import Settings
+from app.cli.program import parser_for, told
+
+if TYPE_CHECKING:
+    from app.settings import Settings
 
 
 def main() -> None:
     """Run the command line; status 2 if a setting is none: whoever reads a gate's status must not see 1."""
+    argv = sys.argv[1:]
+    arguments = parser_for(argv).parse_args(argv)
+    # Imported here: help and wrong arguments need no settings.
+    from pydantic import ValidationError
+
+    from app.settings import Settings
+
     try:
         settings = Settings()
     except ValidationError as error:
@@ -23,7 +31,7 @@ def main() -> None:
             of = f"{_variable(fault['loc'])}: " if fault["loc"] else ""  # some are of several together
             print(f"privacy-risk: {of}{fault['msg']}", file=sys.stderr)
         sys.exit(2)
-    sys.exit(run_program(sys.argv[1:], operations(settings)))
+    sys.exit(told(lambda: arguments.run(arguments, operations(settings))))
 
 
 def _variable(place: Sequence[int | str]) -> str:
@@ -36,8 +44,11 @@ def operations(settings: Settings) -> Operations:
     """The operator's verbs under these settings."""
     return Operations(
         start_service=_verb("composition.commanded:start_service", settings),
+        running_service=cache(_verb("composition.kept:running_service", settings)),
         end_server=_verb("persistence.embedded:end_server"),
         serve=_verb("composition.service:serve", settings),
+        serve_in_background=_verb("composition.kept:serve_in_background", settings),
+        stop_service=_verb("composition.kept:stop_service", settings),
         worker=_verb("composition.working:worker", settings),
         migrate=_verb("composition.upkeep:migrate", settings),
         bootstrap=_verb("composition.upkeep:bootstrap", settings),

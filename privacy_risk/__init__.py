@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from privacy_risk.embedded import ServiceNotStarted
     from privacy_risk.gating import GateFailed, Verdict, gate
     from privacy_risk.parquet_folders import parquet_folder
+    from privacy_risk.private_counts import PrivateCounts, dp_counts
     from privacy_risk.problems import ProblemError, RunFailed
     from privacy_risk.profiles import Profile, profile
     from privacy_risk.queries import query
@@ -52,6 +53,8 @@ _LOADED_WHEN_USED: Final = {
     "Comparison": "comparison",
     "Roles": "columns",
     "ServiceNotStarted": "embedded",
+    "dp_counts": "private_counts",
+    "PrivateCounts": "private_counts",
     "gate": "gating",
     "GateFailed": "gating",
     "Verdict": "gating",
@@ -75,6 +78,7 @@ __all__ = [
     "Infeasible",
     "InvalidArgument",
     "Json",
+    "PrivateCounts",
     "ProblemError",
     "Profile",
     "Progress",
@@ -94,11 +98,17 @@ __all__ = [
     "__version__",
     "anonymise",
     "compare",
+    "dp_counts",
     "gate",
     "parquet_folder",
     "profile",
     "query",
 ]
+
+
+def __dir__() -> list[str]:
+    """What is for callers, as completion shows it."""
+    return __all__
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - what the modules define

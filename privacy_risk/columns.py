@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Final, Literal, cast, get_args
 
 from privacy_risk.arguments import InvalidArgument
@@ -135,8 +136,17 @@ def require_column(argument: str, name: object, columns: Sequence[str]) -> None:
     """InvalidArgument if the table has no such column."""
     if name not in columns:
         raise InvalidArgument(
-            argument, f"The table has no column {name!r}.", f"Its columns are: {', '.join(columns)}."
+            argument,
+            f"The table has no column {name!r}.",
+            f"{meant(name, columns)}Its columns are: {', '.join(columns)}.",
         )
+
+
+def meant(name: object, columns: Sequence[str]) -> str:
+    """``Did you mean 'age'? ``: the column whose name is most like it, in whatever case; empty if none is."""
+    by_letters = {own.casefold(): own for own in reversed(columns)}
+    found = get_close_matches(str(name).casefold(), by_letters, 1)
+    return f"Did you mean {by_letters[found[0]]!r}? " if found else ""
 
 
 def decided(said: Said, proposal: Sequence[Json]) -> Roles:

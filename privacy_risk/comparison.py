@@ -21,9 +21,10 @@ from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
 from privacy_risk.columns import Said, require_column
 from privacy_risk.loading import Loaded, content_name
+from privacy_risk.notebook_views import GOOD, PLAIN, Bar, bars, view
 from privacy_risk.releases import AttributeLoss, Reached, Release, Report
 from privacy_risk.tables import table_of
-from privacy_risk.text_tables import html_list, html_table, number_text
+from privacy_risk.text_tables import html_list, number_text
 from privacy_risk.usual import APART, MAX_SUPPRESSED, others_told
 from privacy_risk.values import Json, Progress
 
@@ -120,7 +121,17 @@ class Comparison(Generic[Frame]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self.table) + html_list(self.notes)
+        suggested = self[self.suggested]
+        number, loss = len(self.alternatives), number_text(suggested["loss"])
+        headline = (
+            f"{number} ways to release {self.records:,} records; suggested: {self.suggested}, loss {loss}"
+        )
+        shown = [
+            Bar(own["id"], own["loss"], number_text(own["loss"]), GOOD if own is suggested else PLAIN)
+            for own in self.alternatives.values()
+        ]
+        folded = [("notes", html_list(self.notes[1:]))]
+        return view(headline, bars("Loss of each", shown), self.notes[:1], self.table, folded)
 
 
 def rule_name(name: str, way: str) -> str:

@@ -23,8 +23,10 @@ import httpx
 from privacy_risk.answers import ClientError
 from privacy_risk.arguments import InvalidArgument
 from privacy_risk.client import Client
+from privacy_risk.progress import one_line
 
 COMMAND: Final = "embedded"
+STAGES: Final = "--stages"
 START_WORKER: Final = "worker"
 """What is written to the command's standard input, a line, when there is work for a worker."""
 _END_SECONDS: Final = 15.0
@@ -53,17 +55,18 @@ class WorkedOff(httpx.HTTPTransport):
 class _Embedded:
     """A service that runs, and the client that asks it."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[str], None]) -> None:
         if not (_TOP / "app" / "__main__.py").is_file():
             raise ServiceNotStarted(
                 "The service is not installed, only its client. Install all of it: "
                 "pip install 'privacy-risk[embedded]'; or name a service that runs by server= and key=."
             )
+        tell("a service is being started …")  # at once: it takes seconds, on a busy machine half a minute
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the service
         # In this process's environment no other package called ``app`` may come first.
         paths = [str(_TOP), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter and a constant
-            [sys.executable, "-m", "app", COMMAND],
+            [sys.executable, "-m", "app", COMMAND, STAGES],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -72,7 +75,7 @@ class _Embedded:
             start_new_session=True,
         )
         try:
-            told = self._told()
+            told = self._told(tell)
         except BaseException:
             self.end()
             raise
@@ -83,16 +86,17 @@ class _Embedded:
     def runs(self) -> bool:
         return self._process.poll() is None
 
-    def _told(self) -> dict[str, str]:
-        """The address and the key, which the command prints once the service is ready."""
-        line = _pipe(self._process.stdout).readline()
-        if not line:
-            self._process.wait()
-            self._errors.seek(0)
-            said = self._errors.read().decode(errors="replace").strip()
-            raise ServiceNotStarted(f"The embedded service did not start. {said}".rstrip())
-        told: dict[str, str] = json.loads(line)
-        return told
+    def _told(self, tell: Callable[[str], None]) -> dict[str, str]:
+        """The address and the key, which the command prints once the service is ready, after its stages."""
+        for line in iter(_pipe(self._process.stdout).readline, b""):
+            told: dict[str, str] = json.loads(line)
+            if "stage" not in told:
+                return told
+            tell(f"a service is being started: {told['stage']} …")
+        self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
+        raise ServiceNotStarted(f"The embedded service did not start. {said}".rstrip())
 
     def _start_worker(self) -> None:
         pipe = _pipe(self._process.stdin)
@@ -144,7 +148,8 @@ def client_of(server: str | None, key: str | None) -> Client:
             _embedded.end()
             _embedded = None
         if _embedded is None:
-            _embedded = _Embedded()
+            with one_line() as tell:
+                _embedded = _Embedded(tell)
         return _embedded.client
 
 

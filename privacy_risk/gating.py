@@ -15,6 +15,7 @@ from privacy_risk.client import Client
 from privacy_risk.columns import ROLES, Roles, Said, require_column
 from privacy_risk.embedded import client_of
 from privacy_risk.loading import load, uploaded
+from privacy_risk.notebook_views import BAD, GOOD, ROWS_FIRST, Bar, bars, view
 from privacy_risk.problems import ProblemError
 from privacy_risk.release_policy import file_of, hierarchies_of, readings_of
 from privacy_risk.releases import Release
@@ -66,7 +67,16 @@ class Verdict:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{self.outcome}</b></p>{html_list(self.reasons)}"
+        result: Json = {} if self.document is None else self.document["result"]
+        shown = [
+            Bar(own["title"], 1, own["outcome"], GOOD if own["outcome"] == "passed" else BAD)
+            for own in result.get("criteria", ())
+        ] or [Bar(self.policy, 1, self.outcome, GOOD if self.passed else BAD)]
+        first, more = self.reasons[:ROWS_FIRST], self.reasons[ROWS_FIRST:]
+        picture = bars("What the policy asks for, and the outcome", shown)
+        return view(
+            f"{self.outcome}: {self.policy}", picture, first, (), [(f"{len(more)} more", html_list(more))]
+        )
 
 
 @overload

@@ -29,6 +29,7 @@ _WITH_OWN_VALUES: Final = ("parents", "rows")
 """Kinds of definition that name their values; the others take them from the table."""
 _SOURCES: Final = ("values", "range", "upload")
 _NOT_FOUND: Final = 404
+_INVALID: Final = 422
 _READINGS: Final = ("format", "on_unreadable", "on_unknown", "map")
 """What a proposal, or a policy, says of how cells are read, as a dataset's attribute declares it."""
 _INTERVALS: Final = 20
@@ -282,6 +283,15 @@ def _hierarchy(client: Client, definition: Json | Path, source: Json) -> str:
         name = content_name("hierarchy", hashlib.sha256(content).hexdigest())
         return client.hierarchies.create_from_csv(name, content).name
     definition = with_source(definition, source)
-    return client.hierarchies.create(
-        {"name": content_name("hierarchy", definition), "definition": definition}
-    ).name
+    body = {"name": content_name("hierarchy", definition), "definition": definition}
+    try:
+        return client.hierarchies.create(body).name
+    except ProblemError as problem:
+        if problem.status != _INVALID:
+            raise
+        # The caller gave it by the column's name, and knows nothing of the address that it goes to.
+        lines = str(problem).split("\n")[1:] or [str(problem.document.get("detail", ""))]
+        faults = "; ".join(line.strip().removeprefix("/definition") for line in lines)
+        raise InvalidArgument(
+            "hierarchies", f"That of {source['column']!r} cannot be made.", faults
+        ) from problem

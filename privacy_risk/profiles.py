@@ -10,10 +10,11 @@ from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said
 from privacy_risk.embedded import client_of
 from privacy_risk.loading import content_name, load, one_row
+from privacy_risk.notebook_views import BAD, GOOD, Bar, bars, view
 from privacy_risk.problems import ProblemError
-from privacy_risk.singled_out import singled_out_told, values_alone_told
+from privacy_risk.singled_out import SETS_TOLD, listed, singled_out_told, values_alone_told
 from privacy_risk.tables import Table, table_of
-from privacy_risk.text_tables import html_list, html_table, number_text, text_table
+from privacy_risk.text_tables import html_list, number_text, text_table
 from privacy_risk.values import Json
 
 
@@ -47,9 +48,19 @@ class Profile:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return (
-            f"{html_list(self.notes)}<p><b>{self._heading}</b></p>"
-            f"{html_list(singled_out_told(self.singled_out))}{self.roles._repr_html_()}{html_table(list(self._rows()))}"
+        told = (*self.notes[:1], *singled_out_told(self.singled_out))
+        folded = [("columns", self.roles._repr_html_()), ("notes", html_list(self.notes[1:]))]
+        return view(self._heading, self._picture(), told, list(self._rows()), folded)
+
+    def _picture(self) -> str:
+        """The people whom sets of columns single out, as bars."""
+        found = self.singled_out
+        sets = [(listed(own["columns"]), own["persons"]) for own in found["smallest_sets"][:SETS_TOLD]]
+        shown = [("all columns together", found["singled_out"]), *sets]
+        people = max(found["persons"], 1)
+        title = "People who are singled out, by the columns that do it"
+        return bars(
+            title, [Bar(name, n / people, f"{n:,} of {people:,}", BAD if n else GOOD) for name, n in shown]
         )
 
     @property

@@ -1,4 +1,4 @@
-"""A line on standard error that tells how far a run is, for people who look at it."""
+"""A line on standard error that tells how far something is, for people who look at it."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ _BAR: Final = 30
 
 
 @contextmanager
-def telling() -> Iterator[Callable[[Progress], None]]:
-    """What tells of progress: a line that is written over, in terminals and notebooks alone."""
+def one_line() -> Iterator[Callable[[str], None]]:
+    """What writes a line over the one before, in terminals and notebooks alone; at the end it is gone."""
     is_watched = sys.stderr.isatty() or "ipykernel" in sys.modules
     longest = 0
 
-    def tell(progress: Progress) -> None:
+    def write(text: str) -> None:
         nonlocal longest
         if is_watched:
-            text = _line(progress)
             longest = max(longest, len(text))
             print(f"\r{text:<{longest}}", end="", file=sys.stderr, flush=True)
 
     try:
-        yield tell
+        yield write
     finally:
         if longest:
             print(f"\r{'':<{longest}}\r", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def telling() -> Iterator[Callable[[Progress], None]]:
+    """What tells of the progress of a run, by a line."""
+    with one_line() as write:
+        yield lambda progress: write(_line(progress))
 
 
 def _line(progress: Progress) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 
 from privacy_risk.columns import Roles
+from privacy_risk.notebook_views import GOOD, Bar, bars, view
 from privacy_risk.release_policy import save
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
 from privacy_risk.values import Json
@@ -146,4 +147,9 @@ class Release(Generic[Frame]):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_list(self.notes) + self.report._repr_html_() + self.roles._repr_html_()
+        headline, *lines = self.report._lines()
+        title = "Loss of each quasi-identifier: 0 as it was, 1 nothing left"
+        lost = [Bar(own.name, own.loss, number_text(own.loss), GOOD) for own in self.report.losses]
+        folded = [("columns", self.roles._repr_html_()), ("notes", html_list(self.notes[1:]))]
+        told = (*self.notes[:1], *lines)
+        return view(headline, bars(title, lost), told, list(self.report._rows()), folded)

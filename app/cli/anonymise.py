@@ -12,9 +12,7 @@ from contextlib import aclosing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from app.cli.described_releases import check_described, described_release, release_file
 from app.cli.files import write_whole
@@ -42,10 +40,7 @@ from app.cli.shared_arguments import (
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.reasons import is_reason
-from app.services.datasets.ingest.columns import with_missing
 from app.services.datasets.ingest.dialect import Dialect
-from app.services.datasets.ingest.pieces import read_piece
-from app.services.datasets.ingest.proposals import DialectProposal
 from app.services.fingerprints import plain
 from privacy_risk import InvalidArgument, Release
 from privacy_risk.anonymisation import Criteria, anonymised, check, released
@@ -59,12 +54,14 @@ from privacy_risk.release_policy import with_reasons
 from privacy_risk.tables import Table, table_of
 from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS
 
+if TYPE_CHECKING:
+    from app.services.datasets.ingest.proposals import DialectProposal
+
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "anonymise",
-        help="generalise and suppress a table until it meets criteria, at the least loss",
         description="Start an embedded service, load the table, find the rule of least loss under the "
         "criteria, write the table under it and stop the service again; or ask a service that is running. "
         "What is not said about the columns is taken from the service's proposal, which the answer names.",
@@ -277,6 +274,12 @@ def _released(
 
 async def _table(path: Path, proposal: DialectProposal) -> Table:
     """The file as the service would read it."""
+    # Imported here: help and wrong arguments need nothing of it.
+    import pyarrow as pa
+
+    from app.services.datasets.ingest.columns import with_missing
+    from app.services.datasets.ingest.pieces import read_piece
+
     async with aclosing(table_pieces(path, proposal.dialect)) as pieces:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]

@@ -24,7 +24,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "audit",
-        help="try to refute what a mechanism promises",
         description="Try to refute what a differentially private mechanism promises, on made-up tables of "
         "few records about its own thresholds: by the exact laws of what they can be released as, then by "
         "draws of pairs that are hard to hide. Status 1 means refuted. That nothing is refuted is no proof.",

@@ -19,8 +19,7 @@ from app.cli.shared_arguments import add_json_argument
 from app.cli.table_header import require_described
 from app.cli.walk import Walk, Walked
 from app.domain.errors import InvalidInput
-from app.samples.files import JOURNEY, write_sample
-from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
+from app.samples import DEFAULT_ENTITIES, DEFAULT_MEMBERS, JOURNEY
 
 SAMPLE_PREFIX: Final = "demo-"
 """Begins the names of what is made of the sample: without it they are those that the examples of the
@@ -31,7 +30,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "demo",
-        help="start an embedded service, load data, score a rule, find the optimal one, release it",
         description="Start an embedded service (PostgreSQL, API and worker as processes of their own), make "
         "the whole journey over HTTP and stop it again.",
     )
@@ -124,6 +122,9 @@ def _given(arguments: argparse.Namespace) -> Journey | None:
 
 
 def _of_sample(scale: float, folder: Path) -> Journey:
+    # Imported here: help and wrong arguments need nothing of it.
+    from app.samples.files import write_sample
+
     write_sample(folder, round(DEFAULT_MEMBERS * scale), round(DEFAULT_ENTITIES * scale))
     return load_journey(folder / JOURNEY)
 

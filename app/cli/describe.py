@@ -8,6 +8,7 @@ import os
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.cli.description import UNSURE, Described, description_text
 from app.cli.files import write_whole
@@ -19,16 +20,15 @@ from app.cli.shared_arguments import add_sheet_argument, add_table_argument
 from app.cli.table_header import TEXT_FORMATS
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
-from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
-from app.services.datasets.ingest.pieces import read_piece
-from app.services.datasets.ingest.proposals import SchemaProposal, propose_schema
+
+if TYPE_CHECKING:
+    from app.services.datasets.ingest.proposals import SchemaProposal
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     parser = commands.add_parser(
         "describe",
-        help="propose type, format, role and hierarchy of each column, as a file to edit",
         description="Look at a table and write what its columns are, each with the reason, into a file that "
         f"a person edits and that profile, anonymise and gate take by --tables. {UNSURE} marks what cannot "
         "be told from the table. No service is started.",
@@ -77,6 +77,11 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 
 async def _described(path: Path, file: str | None, sheet: str | None) -> Described:
     """The proposals from the first rows; all rows are counted."""
+    # Imported here: help and wrong arguments need nothing of it.
+    from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
+    from app.services.datasets.ingest.pieces import read_piece
+    from app.services.datasets.ingest.proposals import propose_schema
+
     name = resource_name(path.name.split(".")[0])
     format_ = format_of(path)
     read = proposed_dialect(path, format_, {"sheet": sheet})

@@ -6,13 +6,10 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from pyarrow import csv
-
 from app.cli.gate_loading import Loading
 from app.cli.gate_tables import Tables
 from app.cli.table_header import require_described
 from app.domain.errors import InvalidInput, joined
-from app.services.datasets.ingest.canonical_csv import CanonicalCsv
 from privacy_risk import Client, Column, Progress, Roles
 from privacy_risk.anonymisation import Answer, Criteria
 from privacy_risk.loading import Loaded
@@ -71,6 +68,11 @@ def described_release(
 
 def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow
     """The release as CSV, written as a description says; InvalidInput if the encoding cannot write it."""
+    # Imported here: help and wrong arguments need nothing of it.
+    from pyarrow import csv
+
+    from app.services.datasets.ingest.canonical_csv import CanonicalCsv
+
     written = {} if tables is None else tables.release
     delimiter = written.get("delimiter", ",")
     sink = io.BytesIO()

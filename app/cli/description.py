@@ -6,10 +6,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from app.services.datasets.ingest.dialect import Dialect
-from app.services.datasets.ingest.proposals import AttributeProposal, SchemaProposal
+
+if TYPE_CHECKING:
+    from app.services.datasets.ingest.proposals import AttributeProposal, SchemaProposal
 
 UNSURE: Final = "UNSURE"
 _HEAD: Final = """\

@@ -25,7 +25,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "experiment",
-        help="repeat the papers' experiments on synthetic data",
         description="Repeat experiments of the founding papers on synthetic data. Claims marked exact are "
         "provable: status 1 means that one of them failed. Qualitative claims are reported.",
     )

@@ -58,7 +58,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "gate",
-        help="judge a release by a policy: exit status 0 pass, 1 fail, 2 error",
         description="Judge a table under a rule, or a finished release, by a policy. Exit status: 0 it "
         "passes, 1 it fails, 2 there is no verdict. Only a pass is 0; a dry run, "
         "which judges nothing, is 0 if all is there.",
@@ -149,7 +148,7 @@ def _dry_run(arguments: argparse.Namespace, operations: Operations, outputs: Seq
     check_signing_arguments(arguments)
     if arguments.server is None:
         signing_key(arguments.signing_key, os.environ)
-    with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
+    with _asked(arguments, operations) as (policy, subject, client):
         plan = Gate(client, _told(arguments), believed=arguments.server is not None).plan(subject, policy)
     _print(plan_text(plan) if arguments.format == "text" else plain_json(plan))
     blocking = [own for own in plan.get("criteria") or () if own.get("severity") != "warn"]
@@ -166,7 +165,7 @@ def _outcome(arguments: argparse.Namespace, operations: Operations) -> Outcome:
     try:
         check_signing_arguments(arguments)
         key = None if arguments.server else signing_key(arguments.signing_key, os.environ)
-        with _asked(arguments) as (policy, subject), service_client(arguments.server, operations) as client:
+        with _asked(arguments, operations) as (policy, subject, client):
             gate = Gate(client, _told(arguments), believed=arguments.server is not None)
             earlier = earlier_of(arguments.changed_since, key, arguments.server)
             unchanged = [] if earlier is None else earlier.unchanged(subject)
@@ -226,20 +225,24 @@ def _judged(gate: Gate, client: Client, subject: Subject, policy: dict[str, Any]
 
 
 @contextmanager
-def _asked(arguments: argparse.Namespace) -> Iterator[tuple[dict[str, Any] | str, Subject]]:
-    """Policy and subject; InvalidInput for what can be told to be wrong without a service."""
+def _asked(
+    arguments: argparse.Namespace, operations: Operations
+) -> Iterator[tuple[dict[str, Any] | str, Subject, Client]]:
+    """What is asked of whom; InvalidInput for what can be told to be wrong before a service is started."""
     for option in ("report", "html", "keys"):
         check_output(f"--{option}", getattr(arguments, option))
     policy = policy_of(arguments.policy, arguments.server is not None)
     with given_subject(arguments) as subject:
         is_described = not isinstance(subject.dataset, Path) or subject.tables is not None
-        # A server reads policies itself, by its own version; but one that should describe the columns and
-        # does not gets no further, and what else is wrong with it may be why.
-        if isinstance(policy, dict) and not (arguments.server and (is_described or roles_of_policy(policy))):
+        # A service that runs reads policies itself, by its own version; but one that should describe the
+        # columns and does not gets no further, and what else is wrong with it may be why.
+        runs = arguments.server or operations.running_service()
+        if isinstance(policy, dict) and not (runs and (is_described or roles_of_policy(policy))):
             check_policy_file(Path(arguments.policy), policy)
         if isinstance(subject.dataset, Path):
             check_files(subject, policy if isinstance(policy, dict) else {})
-        yield policy, subject
+        with service_client(arguments.server, operations) as client:
+            yield policy, subject, client
 
 
 def _written(

@@ -24,7 +24,7 @@ Told = Callable[[Progress], None]
 
 @contextmanager
 def service_client(server: str | None, operations: Operations) -> Iterator[Client]:
-    """A client of the server, or of a service that runs for the length of the command."""
+    """A client of the server, of the home's service if it runs, or of one for the length of the command."""
     if server is not None:
         key = os.environ.get(KEY_VARIABLE, "")
         if not key:
@@ -32,6 +32,11 @@ def service_client(server: str | None, operations: Operations) -> Iterator[Clien
                 KEY_VARIABLE, "missing", f"{KEY_VARIABLE} is not set.", "Put the key of the server into it."
             )
         with Client(server, key) as client:
+            yield client
+        return
+    running = operations.running_service()
+    if running is not None:
+        with client_of(running) as client:
             yield client
         return
     with temporary_folder(operations) as folder:

@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from app.cli.given_views import GivenViews
 from app.domain.errors import InvalidInput
-from app.domain.policies.comparison import Comparison, Value, holds
 from app.evidence.statement import SignedBy
+
+if TYPE_CHECKING:
+    from app.domain.policies.comparison import Comparison, Value
 
 Json = Mapping[str, Any]
 
@@ -169,8 +171,11 @@ def _keeps_threshold(entry: Json) -> bool:
     value, threshold = (_number(entry.get(key)) for key in ("value", "threshold"))
     if value is None:
         return True
+    # Imported here: it loads what computes with numbers, which help and wrong arguments need nothing of.
+    from app.domain.policies.comparison import holds
+
     try:
-        return holds(value, cast(Comparison, entry.get("comparison")), cast(Value, threshold)) is True
+        return holds(value, cast("Comparison", entry.get("comparison")), cast("Value", threshold)) is True
     except ValueError:
         return False
 

@@ -28,8 +28,10 @@ class RunningService:
 class StartService(Protocol):
     """Starts an embedded service."""
 
-    def __call__(self, home: Path, /, *, with_worker: bool = True) -> RunningService:
-        """Start it, with its worker at once or only when that is started."""
+    def __call__(
+        self, home: Path, /, *, with_worker: bool = True, tell: Callable[[str], None] = lambda _: None
+    ) -> RunningService:
+        """Start it, with its worker at once or only when that is started; how far it is, is told."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,20 @@ class Operations:
     """Start an embedded service whose files all lie in the folder given, with a tenant and a key of every
     scope of a tenant; returns once it is ready. Logs go to files in that folder.
     """
+    running_service: Callable[[], RunningService | None]
+    """The service of the home that runs and may be asked, whose ``stop`` leaves it running; None without one.
+    Why none can be asked is told on standard error.
+    """
     end_server: Callable[[Path], None]
     """End the database that outlived the service whose files are in the folder given; nothing if none did."""
     serve: Callable[[str | None, int | None, int | None], None]
     """Serve the API on this host and port, by so many processes, until interrupted (None: as configured);
     without a database address also an embedded Postgres and one worker.
     """
+    serve_in_background: Callable[[Sequence[str]], tuple[str, bool]]
+    """Have ``serve`` with these options run on its own; its address, and whether the home's ran already."""
+    stop_service: Callable[[], str]
+    """End the home's service that runs; what there was to end."""
     worker: Callable[[], None]
     """Work off the queue until interrupted."""
     migrate: Callable[[str, float], None]

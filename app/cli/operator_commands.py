@@ -13,38 +13,38 @@ from app.settings import MOST_PROCESSES
 
 Command = Callable[[argparse.Namespace, Operations], int | None]
 """Does what was asked; its exit status, None for 0."""
-Declare = Callable[[str, Command, str], argparse.ArgumentParser]
-"""Declares a command by its name, what it does, and what is said of it."""
+Declare = Callable[[str, Command], argparse.ArgumentParser]
+"""Declares a command by its name and what it does."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the commands."""
 
-    def command(name: str, run: Command, about: str) -> argparse.ArgumentParser:
-        parser = commands.add_parser(name, help=about)
+    def command(name: str, run: Command) -> argparse.ArgumentParser:
+        parser = commands.add_parser(name)
         parser.set_defaults(run=run)
         return parser
 
-    tenant = command("tenant", run_tenant, "show or change a tenant's retention and quotas")
+    tenant = command("tenant", run_tenant)
     tenant.add_argument("tenant", help="the tenant's name")
     tenant.add_argument(
         "settings", nargs="*", type=_setting, metavar="SETTING=VALUE",
         help="a whole number, unlimited, or default; without any, all are shown",
     )  # fmt: skip
     _add_serving(command)
-    bootstrap = command("bootstrap", run_bootstrap, "make a tenant and its administrator's key")
+    bootstrap = command("bootstrap", run_bootstrap)
     bootstrap.add_argument("tenant", nargs="?", default="default", help="the tenant's name")
     bootstrap.add_argument(
         "--new-key", action="store_true", help="issue another key if the tenant exists (the first was lost)"
     )
-    command("doctor", run_doctor, "check role, row-level security, keys, disk and migrations")
-    command("rotate-keys", run_rotate_keys, "wrap all data and signing keys with the current master key")
-    backup = command("backup", run_backup, "write the whole database to a new file")
+    command("doctor", run_doctor)
+    command("rotate-keys", run_rotate_keys)
+    backup = command("backup", run_backup)
     backup.add_argument("file", type=Path, help="the file to write; the master key is not in it")
-    restore = command("restore", run_restore, "fill a database without tenants from a backup")
+    restore = command("restore", run_restore)
     restore.add_argument("file", type=Path, help="a file that backup wrote")
-    command("purge", run_purge, "leave nothing of what was deleted in the database's files")
-    openapi = command("openapi", run_openapi, "print the OpenAPI document")
+    command("purge", run_purge)
+    openapi = command("openapi", run_openapi)
     openapi.add_argument("--output", type=Path, help="write it to this file instead")
     openapi.add_argument(
         "--check",
@@ -59,8 +59,7 @@ def _add_serving(command: Declare) -> None:
     """Declare what a service runs as."""
     serve = command(
         "serve",
-        lambda asked, operations: operations.serve(asked.host, asked.port, asked.processes),
-        "serve the API; without DATABASE_URL also an embedded PostgreSQL and a worker",
+        run_serve,
     )
     serve.add_argument("--host", help="address to listen on (default: PRIVACY_RISK_HOST)")
     serve.add_argument("--port", type=int, help="port to listen on (default: PRIVACY_RISK_PORT)")
@@ -68,17 +67,38 @@ def _add_serving(command: Declare) -> None:
         "--processes", type=_processes, metavar="N",
         help="processes that answer requests, 0 for one per core (default: PRIVACY_RISK_PROCESSES)",
     )  # fmt: skip
-    command("worker", lambda _, operations: operations.worker(), "work off the queue of runs")
+    kept = serve.add_mutually_exclusive_group()
+    kept.add_argument(
+        "--background", action="store_true",
+        help="keep a service running for this home, which commands ask instead of starting their own",
+    )  # fmt: skip
+    kept.add_argument("--stop", action="store_true", help="end the service that runs for this home")
+    command("worker", lambda _, operations: operations.worker())
     migrate = command(
         "migrate",
         lambda asked, operations: operations.migrate(asked.revision, asked.wait),
-        "bring the database's schema up to date",
     )
     migrate.add_argument("revision", nargs="?", default="head", help="where to (default: head)")
     migrate.add_argument(
         "--wait", type=float, default=0, metavar="SECONDS",
         help="how long to wait for a server that does not take connections yet (default: not at all)",
     )  # fmt: skip
+
+
+def run_serve(arguments: argparse.Namespace, operations: Operations) -> int:
+    """Serve, here until interrupted or in the background; or end what serves."""
+    given = {name: getattr(arguments, name) for name in ("host", "port", "processes")}
+    if arguments.stop:
+        print(operations.stop_service())
+    elif arguments.background:
+        options = [f"--{name}={value}" for name, value in given.items() if value is not None]
+        print("A service for this home is being started or found …", file=sys.stderr)
+        address, ran_already = operations.serve_in_background(options)
+        runs = "runs already" if ran_already else "runs in the background"
+        print(f"pages: {address}/\n{runs}, until: python -m app serve --stop")
+    else:
+        operations.serve(*given.values())
+    return 0
 
 
 def run_tenant(arguments: argparse.Namespace, operations: Operations) -> int:

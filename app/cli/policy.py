@@ -10,7 +10,7 @@ from app.cli.operations import Operations
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command with what it can do."""
-    parser = commands.add_parser("policy", help="check, compare and begin policies of release gates")
+    parser = commands.add_parser("policy")
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     lint = actions.add_parser(
         "lint",

@@ -82,7 +82,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "profile",
-        help="measure the risk profile of a table: k-anonymity, ℓ-diversity, t-closeness and others",
         description="Start an embedded service, load the table, measure all models of its quasi-identifiers "
         "and sensitive attributes by one call, print what was found and stop the service again; or ask a "
         "service that is running. What is not "

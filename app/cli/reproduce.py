@@ -50,7 +50,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "reproduce",
-        help="compute a report again from its inputs: exit status 0 same, 1 differs, 2 cannot be told",
         description="Compute a signed report again from the inputs that it names. Exit status: 0 hashes, "
         "integers and verdicts are equal and reals agree to 1e-12; 1 something differs; 2 it cannot be told.",
     )

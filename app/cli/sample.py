@@ -6,14 +6,12 @@ import argparse
 from pathlib import Path
 
 from app.cli.operations import Operations
-from app.samples.files import JOURNEY, PATIENTS, write_patients, write_sample
-from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
-from app.samples.patients import DEFAULT_PATIENTS
+from app.samples import DEFAULT_ENTITIES, DEFAULT_MEMBERS, DEFAULT_PATIENTS, JOURNEY, PATIENTS
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    parser = commands.add_parser("sample", help="write the demonstration's files into a folder")
+    parser = commands.add_parser("sample")
     parser.add_argument("folder", type=Path, help="is made if it does not exist")
     parser.add_argument("--members", type=int, default=DEFAULT_MEMBERS, help="records to disclose")
     parser.add_argument("--entities", type=int, default=DEFAULT_ENTITIES, help="people of the census")
@@ -29,6 +27,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Write the files."""
+    # Imported here: help and wrong arguments need nothing of it.
+    from app.samples.files import write_patients, write_sample
+
     if arguments.patients is not None:
         print(f"The patients are in {write_patients(arguments.folder, arguments.patients)}")
         return 0

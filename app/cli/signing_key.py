@@ -19,7 +19,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "signing-key",
-        help="make the pair of keys with which a pipeline signs its evidence",
         description="Make a pair of keys: the private one, for the pipeline's secret store, and the public "
         "one, for whoever verifies. Neither file may exist.",
     )

@@ -16,6 +16,7 @@ from app.domain.errors import Fault, InvalidInput, TooLarge, joined
 from app.services.datasets.ingest.decoding import GZIP
 from app.services.datasets.ingest.dialect import delimiter_note
 from app.services.datasets.ingest.faults import compressed_twice
+from privacy_risk.columns import meant
 
 SAMPLE_BYTES: Final = 1 << 20
 """How much of a file a dialect is proposed from."""
@@ -114,7 +115,12 @@ def unknown_columns(
     remedy = f"{note} Say which it is, as delimiter." if note else f"Its columns are: {', '.join(columns)}."
     return InvalidInput(
         [
-            Fault(places.get(name, name), "unknown-column", f"The table has no column {name!r}.", remedy)
+            Fault(
+                places.get(name, name),
+                "unknown-column",
+                f"The table has no column {name!r}.",
+                remedy if note else meant(name, columns) + remedy,
+            )
             for name in names
         ]
     )

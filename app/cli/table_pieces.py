@@ -6,20 +6,24 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from app.cli.journey import format_of
 from app.cli.table_header import TEXT_FORMATS, head_of
 from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
-from app.services.datasets.ingest.intake import Intake
-from app.services.datasets.ingest.proposals import DialectProposal, propose_dialect
+
+if TYPE_CHECKING:
+    from app.services.datasets.ingest.proposals import DialectProposal
 
 _PIECE: Final = 1 << 20
 
 
 def proposed_dialect(path: Path, format: str, said: Mapping[str, Any]) -> DialectProposal:
     """The dialect that fits the head of a table of text, with what is said; of others the usual one."""
+    # Imported here and below: it loads what reads tables, which help and wrong arguments need nothing of.
+    from app.services.datasets.ingest.proposals import DialectProposal, propose_dialect
+
     if format in TEXT_FORMATS:
         try:
             return propose_dialect(head_of(path, format), said)
@@ -33,6 +37,8 @@ async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGener
 
     InvalidInput and TooLarge for a file that the service would refuse.
     """
+    from app.services.datasets.ingest.intake import Intake
+
     format_ = format_of(path)
     dialect = dialect or proposed_dialect(path, format_, {}).dialect
     intake = Intake(UploadFormat(format_), dialect, UploadLimits(), with_names=False)

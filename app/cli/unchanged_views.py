@@ -23,8 +23,6 @@ from app.evidence.faults import EvidenceError
 from app.evidence.private_keys import public_key_of
 from app.evidence.statement import Statement, statement_of
 from app.evidence.verification import verify
-from app.services.gates.view_subject import view_sha256
-from app.services.views.reading import WrittenQuery
 
 OPTION: Final = "--changed-since"
 MEMBER: Final = "unchanged"
@@ -53,6 +51,10 @@ class Earlier:
         given = subject.views
         if given is None:
             return []
+        # Imported here: it loads all that judges, which a gate of tables leaves to the service.
+        from app.services.gates.view_subject import view_sha256
+        from app.services.views.reading import WrittenQuery
+
         found = [
             {"id": own.id, "sha256": view_sha256(WrittenQuery(own.id, own.query))}
             for own in given.views

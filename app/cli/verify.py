@@ -181,7 +181,7 @@ def main(argv: list[str], clock: Callable[[], datetime] = _now) -> int:
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
-    parser = commands.add_parser("verify", help="check a signed report, offline", description=_DESCRIPTION)
+    parser = commands.add_parser("verify", description=_DESCRIPTION)
     _add_arguments(parser)
     parser.set_defaults(run=lambda arguments, _operations: run_verify(arguments))
 

@@ -27,7 +27,12 @@ def announce(settings: Settings, port: int) -> None:
 
 def announced(settings: Settings, port: int) -> str:
     """The three lines."""
+    base = str(settings.public_url or local_address(settings, port)).rstrip("/")
+    return f"pages: {base}/\nAPI documentation: {base}/docs\nsign in with a key of: python -m app bootstrap\n"
+
+
+def local_address(settings: Settings, port: int) -> str:
+    """Where programs of this machine reach a service that answers at the port."""
     host = _EVERY_ADDRESS.get(settings.host, settings.host)
     place = f"[{host}]" if ":" in host else host
-    base = str(settings.public_url or f"http://{place}:{port}").rstrip("/")
-    return f"pages: {base}/\nAPI documentation: {base}/docs\nsign in with a key of: python -m app bootstrap\n"
+    return f"http://{place}:{port}"

@@ -11,7 +11,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,7 +29,13 @@ READY_SECONDS: Final = 60.0
 PORT_ATTEMPTS: Final = 3
 
 
-def start_service(settings: Settings, home: Path, *, with_worker: bool = True) -> RunningService:
+def start_service(
+    settings: Settings,
+    home: Path,
+    *,
+    with_worker: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> RunningService:
     """Start PostgreSQL, API and worker with their files in ``home``, a new folder, and make a tenant.
 
     Returns once the API is ready.
@@ -46,7 +52,8 @@ def start_service(settings: Settings, home: Path, *, with_worker: bool = True) -
 
     try:
         api = _Api(logs / "api.log", stack)
-        postgres, key = _database(settings, home, stack)
+        postgres, key = _database(settings, home, stack, tell)
+        tell("the interface is loaded")
         running["API"], base_url = api.ready(announcement(postgres.runtime_url, home))
         # The worker has nothing to do before the API answers, and loading it would slow that down.
         if with_worker:
@@ -68,12 +75,14 @@ def _new_folder(home: Path) -> Path:
     return logs
 
 
-def _database(settings: Settings, home: Path, stack: ExitStack) -> tuple[EmbeddedPostgres, str]:
+def _database(
+    settings: Settings, home: Path, stack: ExitStack, tell: Callable[[str], None]
+) -> tuple[EmbeddedPostgres, str]:
     """The running database with a tenant, and the key of its administrator."""
     from app.composition.processes import embedded_database
     from app.composition.upkeep import first_tenant
 
-    postgres = stack.enter_context(embedded_database(home, is_kept=False))
+    postgres = stack.enter_context(embedded_database(home, is_kept=False, tell=tell))
     return postgres, first_tenant(settings, postgres, "demo").api_key
 
 

@@ -42,6 +42,7 @@ def embedded_database(
     status_when_ended: int = ENDED_BY_SIGTERM,
     is_kept: bool = True,
     is_shared: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[EmbeddedPostgres]:
     """The embedded PostgreSQL of this folder, watched, and stopped at the end if this process started it.
 
@@ -51,7 +52,7 @@ def embedded_database(
     """
     with (
         running_database(
-            home, status_when_ended=status_when_ended, is_kept=is_kept, is_shared=is_shared
+            home, status_when_ended=status_when_ended, is_kept=is_kept, is_shared=is_shared, tell=tell
         ) as postgres,
         watched(postgres),
     ):
@@ -60,12 +61,17 @@ def embedded_database(
 
 @contextmanager
 def running_database(
-    home: Path, *, status_when_ended: int, is_kept: bool = True, is_shared: bool = True
+    home: Path,
+    *,
+    status_when_ended: int,
+    is_kept: bool = True,
+    is_shared: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> Iterator[EmbeddedPostgres]:
     """The same without anybody who watches: this process runs no thread yet, and may fork."""
     with (
         leaving_on_sigterm(status_when_ended),
-        start_embedded(home, is_kept=is_kept, is_shared=is_shared) as postgres,
+        start_embedded(home, is_kept=is_kept, is_shared=is_shared, tell=tell) as postgres,
     ):
         yield postgres
 

@@ -19,10 +19,11 @@ from app.allocator import share_one_arena
 from app.cli.ending import leaving_on_sigterm
 from app.cli.program import told
 from app.composition.addresses import held_addresses
-from app.composition.announcement import announce
+from app.composition.announcement import announce, local_address
 from app.composition.api_processes import STOP_SECONDS, ApiProcesses
 from app.composition.configured import MIB, configured_database
 from app.composition.database import Database
+from app.composition.kept import announced_at
 from app.composition.processes import running_database, watched, worker_process
 from app.composition.starter import end_fork, end_with, end_with_starter
 from app.logs import configure_logs
@@ -49,9 +50,15 @@ def serve(settings: Settings, host: str | None, port: int | None, processes: int
     if settings.database_url is not None:
         answer(chosen, configured_database(settings), partial(announce, chosen))
         return
+
+    def ready(port: int) -> None:
+        at_home(local_address(chosen, port))
+        announce(chosen, port)
+
     # All that forks comes before what watches, by threads.
     with (
-        _answering(_counted(chosen)) as answer_from,
+        announced_at(settings.home) as at_home,
+        _answering(_counted(chosen), ready) as answer_from,
         running_database(settings.home, status_when_ended=0) as postgres,
         worker_process(settings, postgres),
         watched(postgres),
@@ -82,11 +89,13 @@ def _counted(settings: Settings) -> Settings:
     return settings.model_copy(update={"processes": number})
 
 
-def _answering(settings: Settings) -> AbstractContextManager[Callable[[Database], None]]:
+def _answering(
+    settings: Settings, ready: Callable[[int], None]
+) -> AbstractContextManager[Callable[[Database], None]]:
     if settings.processes == 1:
         _load()  # before the worker is forked, which then shares what both need
-        return nullcontext(partial(_answer_alone, settings, partial(announce, settings)))
-    return _front(settings)
+        return nullcontext(partial(_answer_alone, settings, ready))
+    return _front(settings, ready)
 
 
 def _load() -> None:
@@ -112,7 +121,7 @@ def _answer_alone(settings: Settings, ready: Callable[[int], None], database: Da
 
 
 @contextmanager
-def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
+def _front(settings: Settings, ready: Callable[[int], None]) -> Iterator[Callable[[Database], None]]:
     """A process that watches over those that answer; it loads what they need while the database starts."""
     context = get_context("fork")
     theirs, ours = context.Pipe(duplex=False)
@@ -121,7 +130,7 @@ def _front(settings: Settings) -> Iterator[Callable[[Database], None]]:
         starter = parent_process()
         if starter is not None:
             end_with(starter.ident or 0)
-        sys.exit(told(lambda: _answer_together(settings, partial(announce, settings), theirs.recv)))
+        sys.exit(told(lambda: _answer_together(settings, ready, theirs.recv)))
 
     front = context.Process(target=life)
     front.start()

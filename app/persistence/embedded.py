@@ -21,6 +21,7 @@ import logging
 import os
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -111,7 +112,13 @@ class EmbeddedPostgres:
         self.stop()
 
 
-def start_embedded(home: Path, *, is_kept: bool = True, is_shared: bool = True) -> EmbeddedPostgres:
+def start_embedded(
+    home: Path,
+    *,
+    is_kept: bool = True,
+    is_shared: bool = True,
+    tell: Callable[[str], None] = lambda _: None,
+) -> EmbeddedPostgres:
     """Start (or share) the server of this folder, migrated to the newest revision.
 
     Whoever makes a folder that is kept is told to keep its key elsewhere, too. ``is_shared`` is whether
@@ -133,7 +140,7 @@ def start_embedded(home: Path, *, is_kept: bool = True, is_shared: bool = True) 
     if lock is None:
         return _described(home, server, None)
     try:
-        return _start(home, server, lock, is_kept=is_kept, is_shared=is_shared)
+        return _start(home, server, lock, tell, is_kept=is_kept, is_shared=is_shared)
     except BaseException:
         server.stop()
         os.close(lock)
@@ -145,13 +152,17 @@ def end_server(home: Path) -> None:
     Server(Path(os.path.abspath(home)) / "postgres", None).end_orphan()
 
 
-def _start(home: Path, server: Server, lock: int, *, is_kept: bool, is_shared: bool) -> EmbeddedPostgres:
+def _start(
+    home: Path, server: Server, lock: int, tell: Callable[[str], None], *, is_kept: bool, is_shared: bool
+) -> EmbeddedPostgres:
     _make_folder(server.service, 0o711 if server.account else 0o700)
     if _ensure_master_key(home / _KEY, data_exist=server.data.exists()) and is_kept:
         logger.warning("made the master key %s; keep a copy: losing it loses the data", home / _KEY)
     passwords = _ensure_credentials(home / "credentials.json")
+    tell("PostgreSQL is made and started")
     server.initialise(passwords["admin"])
     server.start(passwords["admin"])
+    tell("the tables of the database are made")
     running = _described(home, server, lock)
     provision(running.admin_url, DATABASE, passwords["owner"], passwords["runtime"])
     migrate(running.owner_url)

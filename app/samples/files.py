@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from app.samples import members
+from app.samples import JOURNEY, PATIENTS, members
 from app.samples.patients import csv_of_patients
-
-JOURNEY = "journey.toml"
-PATIENTS = "patients.csv"
 
 _JOURNEY_TOML = f"""\
 # What `python -m app demo --journey journey.toml` does with the files beside it.

@@ -15,12 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import InvalidInput
+from app.samples import DEFAULT_ENTITIES, DEFAULT_MEMBERS
 from app.samples.places import PLACES
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
-DEFAULT_MEMBERS = 20_000
-DEFAULT_ENTITIES = 50_000
 SEED = 1975_05_10
 
 REFERENCE_DATE = date(2020, 4, 1)

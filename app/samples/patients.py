@@ -12,8 +12,8 @@ from datetime import date, timedelta
 from typing import Final
 
 from app.domain.errors import InvalidInput
+from app.samples import DEFAULT_PATIENTS
 
-DEFAULT_PATIENTS: Final = 5_000
 SEED: Final = 1975_05_10
 ENCODING: Final = "latin-1"
 

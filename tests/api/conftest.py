@@ -16,7 +16,7 @@ from app.cli.program import run
 from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
-from privacy_risk import AsyncClient, Client, anonymisation, gating, profiles
+from privacy_risk import AsyncClient, Client, anonymisation, gating, private_counts, profiles
 from tests.api.blocking import Blocking
 from tests.api.fixture_f import make_fixture_f
 from tests.api.journey import Answers, walk
@@ -245,7 +245,7 @@ async def call(api: Api, tokens: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     if not tokens:
         tokens.append((await api.tenant_with_key())[1])
     client = Client("http://service", tokens[0], transport=Blocking(api))
-    for module in (profiles, anonymisation, gating):
+    for module in (profiles, anonymisation, gating, private_counts):
         monkeypatch.setattr(module, "client_of", lambda server, key: client)
 
     async def called(function: Callable[..., Any], *arguments: object, **named: object) -> Any:

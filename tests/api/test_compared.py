@@ -52,6 +52,8 @@ async def test_a_comparison_is_printed_and_shown_as_a_table(call):
     ]  # fmt: skip
     assert sum(row[0].endswith("(suggested)") for row in rows) == 1
     text, html = str(compared), compared._repr_html_()
+    assert html.startswith(f"<p><b>{len(rows)} ways to release {len(PEOPLE)} records; suggested: ")
+    assert "<svg" in html
     for row in rows:
         assert row[0] in text
         assert all(f"<td>{cell}</td>" in html for cell in row[4:])

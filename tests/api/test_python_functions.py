@@ -25,6 +25,9 @@ async def test_the_same_is_judged_again_once_something_else_was_released(call):
 
 async def test_a_release_keeps_what_was_asked_as_pandas_counts_it(call):
     release = await call(pr.anonymise, PEOPLE, **ASKED)
+    first, *_ = release._repr_html_().split("<details>")
+    assert first.startswith(f"<p><b>{N} records in ")
+    assert all(f">{name}</text>" in first for name in QUASI_IDENTIFIERS)
     counted = classes(release.frame)
     assert list(release.frame.columns) == [*QUASI_IDENTIFIERS, "diagnosis"]
     assert len(release.frame) == N
@@ -136,6 +139,11 @@ async def test_what_is_not_said_is_proposed_and_told(call):
     assert (found["k"], found.records, found.classes) == (counted.min(), N, len(counted))
     assert "proposed" not in str(found.notes)
     assert all(text in found._repr_html_() for text in ("<table>", "patient", "distinct_l"))
+    first, *_ = (html := found._repr_html_()).split("<details>")
+    assert first.startswith(f"<p><b>{N} records in ")
+    assert "<svg" in first
+    assert first.count("<tr>") == 1 + 12
+    assert "<script" not in html
     assert "  patient    identifier" in str(found)
     assert f"None of {N} people is singled out by " in str(found)
 
@@ -148,6 +156,21 @@ async def test_what_singles_people_out_is_said_in_words(call):
     assert told in str(found)
     assert f"<li>{told}" in found._repr_html_()
     assert "<li>Share of all that is singled out: " in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([["47000", "470", "*"], ["47007", "470"]], "Row 2 has 2 columns, row 1 has 3: it lacks level 2."),
+        ([["47000", "470"], ["47007", ""]], "Row 2 has an empty label, at level 1."),
+    ],
+)
+async def test_a_hierarchy_that_lacks_a_level_is_refused_by_its_column_and_level(call, rows, said):
+    with pytest.raises(pr.InvalidArgument) as refused:
+        await call(pr.anonymise, PEOPLE, **ASKED | {"hierarchies": {"zip": rows}})
+    assert refused.value.argument == "hierarchies"
+    assert "That of 'zip' cannot be made." in str(refused.value)
+    assert said in str(refused.value)
 
 
 async def test_hierarchies_that_nobody_gives_fit_the_types(call):

@@ -17,8 +17,8 @@ from app.cli.journey import load_journey
 from app.cli.operations import RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
-from app.samples import members
-from app.samples.files import JOURNEY, write_sample
+from app.samples import JOURNEY, members
+from app.samples.files import write_sample
 from privacy_risk import Client, Retries
 from tests.benchmarks.bombs import measure_bombs
 from tests.benchmarks.front_door import measure_door

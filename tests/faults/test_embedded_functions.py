@@ -21,6 +21,7 @@ PROGRAM = """
     import privacy_risk as pr
     from privacy_risk import embedded
 
+    sys.modules["ipykernel"] = sys  # somebody looks on
     frame = pd.DataFrame({"sex": ["f", "m"] * 3, "ill": ["a", "b", "c"] * 2})
 
     def classes():
@@ -49,10 +50,19 @@ def test_the_service_is_the_own_of_a_process_is_started_again_and_ends_with_it(s
         env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=(said := (short_folder / "said").open("w+")),
     )
-    with process:
+    with process, said:
         line = process.stdout.readline()
         assert line, "the program has failed"
+        stages = [own.strip() for own in Path(said.name).read_text().splitlines() if own.strip()]
+        begun = "a service is being started"
+        assert stages[:4] == [
+            f"{begun} …",
+            f"{begun}: PostgreSQL is made and started …",
+            f"{begun}: the tables of the database are made …",
+            f"{begun}: the interface is loaded …",
+        ]
         service = psutil.Process(int(line))
         process.send_signal(signal.SIGKILL)
         process.wait()

@@ -18,7 +18,8 @@ from app.cli.journey import load_journey
 from app.cli.progress import Silent
 from app.cli.walk import Walk
 from app.main import operations
-from app.samples.files import JOURNEY, write_sample
+from app.samples import JOURNEY
+from app.samples.files import write_sample
 from app.services.fingerprints import canonical_json
 from app.settings import Settings
 from privacy_risk import Client, ProblemError, Run, RunFailed

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from app.samples import DEFAULT_ENTITIES, DEFAULT_MEMBERS
 from app.samples.files import write_sample
-from app.samples.members import DEFAULT_ENTITIES, DEFAULT_MEMBERS
 
 pytestmark = pytest.mark.readme
 

@@ -15,7 +15,7 @@ from app.settings import Settings
 )
 def test_a_setting_that_is_none_ends_the_command_with_status_2(variable, value, monkeypatch, capsys):
     monkeypatch.setenv(variable, value)
-    monkeypatch.setattr(sys, "argv", ["privacy-risk", "gate", "--help"])
+    monkeypatch.setattr(sys, "argv", ["privacy-risk", "gate", "policy.yaml"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2

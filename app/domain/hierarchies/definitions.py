@@ -165,14 +165,20 @@ def nodes_from_rows(rows: Sequence[Sequence[str]], pointer: str) -> Definition:
         Fault(
             f"{pointer}/{i}",
             "ragged-row",
-            f"Row {i + 1} has {len(row)} columns, row 1 has {width}.",
-            "Give every row the same number of columns.",
+            f"Row {i + 1} has {len(row)} columns, row 1 has {width}"
+            + (f": it lacks level {len(row)}." if len(row) < width else "."),
+            "Give every row the same number of columns, one per level from 0 on.",
         )
         for i, row in enumerate(rows)
         if len(row) != width or not width
     ]
     faults += [
-        Fault(f"{pointer}/{i}", "empty-label", f"Row {i + 1} has an empty label.", "Name every value.")
+        Fault(
+            f"{pointer}/{i}",
+            "empty-label",
+            f"Row {i + 1} has an empty label, at level {list(row).index('')}.",
+            "Name every value.",
+        )
         for i, row in enumerate(rows)
         if "" in row
     ]

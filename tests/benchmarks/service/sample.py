@@ -16,7 +16,8 @@ from app.cli.journey import load_journey
 from app.cli.operations import Operations, RunningService
 from app.cli.progress import Silent
 from app.cli.walk import Walk
-from app.samples.files import JOURNEY, write_sample
+from app.samples import JOURNEY
+from app.samples.files import write_sample
 from privacy_risk import Client, Retries
 from tests.benchmarks.service.costs import Roles, roles_of
 

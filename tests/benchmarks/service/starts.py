@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from app.cli.embedded import temporary_folder
-from app.samples.files import JOURNEY, write_sample
+from app.samples import JOURNEY
+from app.samples.files import write_sample
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.service.asked import Asked
 from tests.benchmarks.service.commands import PROGRAM, PYTHON, Command, Served, quickest, run, served

@@ -8,7 +8,8 @@ import pytest
 
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
-from app.samples.files import JOURNEY, write_sample
+from app.samples import JOURNEY
+from app.samples.files import write_sample
 
 LEVELS = {"city": 0, "race": 0, "birth_date": 3, "income": 0}
 PREVIEW = {

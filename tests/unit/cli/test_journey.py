@@ -6,7 +6,8 @@ import pytest
 
 from app.cli.journey import load_journey
 from app.domain.errors import InvalidInput
-from app.samples.files import JOURNEY, write_sample
+from app.samples import JOURNEY
+from app.samples.files import write_sample
 from app.samples.members import WEIGHTS
 
 

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -7,6 +9,8 @@ import pytest
 from app.cli.operations import Bootstrapped, Check, Operations, TenantLine
 from app.cli.program import COMMANDS, parser_for, run
 from app.domain.errors import InvalidInput, Unavailable
+
+ROOT = Path(__file__).parents[3]
 
 
 def refuse(*arguments):
@@ -42,6 +46,46 @@ def test_serve_passes_on_what_was_said_and_nothing_else():
     given = ["serve", "--host", "::1", "--port", "0", "--processes", "2"]
     assert run(given, operations(serve=lambda *address: said.append(address))) == 0
     assert said == [(None, None, None), ("::1", 0, 2)]
+
+
+def test_serve_keeps_a_service_in_the_background_and_ends_it(capsys):
+    asked = []
+
+    def keep(options):
+        asked.append(options)
+        return "http://127.0.0.1:8000", len(asked) > 1
+
+    given = ["serve", "--background", "--port", "0", "--processes", "2"]
+    assert run(given, operations(serve_in_background=keep)) == 0
+    assert "pages: http://127.0.0.1:8000/" in (said := capsys.readouterr().out)
+    assert "runs in the background, until: python -m app serve --stop" in said
+    assert run(["serve", "--background"], operations(serve_in_background=keep)) == 0
+    assert "runs already" in capsys.readouterr().out
+    assert asked == [["--port=0", "--processes=2"], []]
+    assert run(["serve", "--stop"], operations(stop_service=lambda: "It has ended.")) == 0
+    assert capsys.readouterr().out == "It has ended.\n"
+    with pytest.raises(SystemExit):
+        run(["serve", "--stop", "--background"], operations())
+
+
+def test_help_and_wrong_arguments_load_nothing_that_computes_serves_or_reads_tables():
+    looking = f"""
+import sys
+from app.cli.program import parser_for
+for command in {[name for names in COMMANDS.values() for name in names]}:
+    parser_for([command])
+parser_for(["--help"])
+loaded = {{"numpy", "pandas", "pyarrow", "sqlalchemy", "fastapi", "psycopg", "scipy"}} & {{*sys.modules}}
+assert not loaded, loaded
+"""
+    subprocess.run([sys.executable, "-c", looking], check=True, cwd=ROOT)
+
+
+def test_an_option_before_the_command_changes_nothing_of_what_is_refused(capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(["--loud", "openapi"], operations())
+    assert ended.value.code == 2
+    assert "--loud" in capsys.readouterr().err
 
 
 def test_migrate_goes_to_the_newest_revision_unless_told_otherwise():

@@ -76,7 +76,7 @@ def test_without_the_service_beside_the_client_the_error_says_what_to_install(mo
     monkeypatch.undo()
     monkeypatch.setattr(embedded, "_TOP", tmp_path)
     with pytest.raises(pr.ServiceNotStarted, match=r"pip install 'privacy-risk\[embedded\]'"):
-        embedded._Embedded()
+        embedded._Embedded(lambda _: None)
 
 
 VIEWS = {"views": {"wards": "SELECT ward FROM stay"}, "relational_schema": "CREATE TABLE stay (ward int);"}
