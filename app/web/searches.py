@@ -212,6 +212,8 @@ def _own_thresholds(document: Json) -> list[Threshold]:
 async def lattice(visit: Visit) -> Page:
     """The lattice, coloured by risk, with a way from the table as it is to the chosen rule."""
     search = await _search(visit, "optimisations")
+    if not search.points:  # a search for the least loss keeps no rule's risk
+        raise NoSuchPage
     asked = levels_of(visit.request.query_params.get("levels", ""), search.heights)
     chosen = search.best if asked is None else search.code(asked)
     if chosen is None:

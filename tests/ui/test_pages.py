@@ -84,6 +84,12 @@ PAGES = {
     "manifest": ("/releases/example-release", "example-release"),
     "drawn-release": ("/releases/example-illness", "example-illness"),
     "drawn-release-of-many-values": ("/releases/example-ward", "example-ward"),
+    "releases": ("/releases", "Releases"),
+    "releases-compared": (
+        "/releases/compare?release=example-release&release=example-optimum&release=example-illness",
+        "Releases compared",
+    ),
+    "delete-dataset": ("/datasets/example-members/delete", "Delete example-members"),
     "missing": ("/datasets/no-such-thing", "Nothing is here"),
 }
 """Name of the picture → address and heading."""
