@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web import words
 from app.web.forms import Form
-from app.web.release_words import title_of
+from app.web.release_words import rows_of, title_of
 from app.web.visits import Handler, Page, Visit
 from app.web.words import address
 from privacy_risk import AsyncClient, Json, ProblemError
@@ -126,13 +126,6 @@ def _run(document: Json) -> Json:
     }
 
 
-def _rows_of(release: Json) -> str:
-    """What the rows of a release are; neither a noisy count nor a generalisation is a person's record."""
-    mechanism = release.get("mechanism")
-    kinds = {"noise": "rows of noisy counts", "generalise": "rows of generalised records"}
-    return kinds.get(mechanism["family"], "records") if mechanism else "records"
-
-
 def _named(document: Json, *keys: str) -> list[Any]:
     return [document[key] for key in keys if document.get(key)]
 
@@ -160,7 +153,7 @@ _FACTS: Final[Mapping[str, Any]] = {
     "dictionaries": lambda d: [f"{d['entities']:,} entities"],
     "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
     "measurements": lambda d: [d["measure"], d["dataset"]],
-    "releases": lambda d: [f"{d['rows']:,} {_rows_of(d)}"],
+    "releases": lambda d: [f"{d['rows']:,} {rows_of(d)}"],
     "relational-schemas": lambda d: [f"relations: {d['n_relations']:,}", f"warnings: {len(d['warnings']):,}"],
     "mechanism-audits": lambda d: [
         d["mechanism"],

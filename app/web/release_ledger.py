@@ -10,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web.forms import Form
 from app.web.measured import before_and_after
-from app.web.release_words import columns_of, title_of
+from app.web.release_words import columns_of, rows_of, title_of
 from app.web.visits import NoSuchPage, Page, Visit, found
 from app.web.words import address, is_ref
 from privacy_risk import Json
@@ -25,7 +25,7 @@ def by_table(releases: Sequence[Json]) -> list[dict[str, Any]]:
     """The releases of each table, the table of the newest one first."""
     tables: dict[str, list[Json]] = {}
     for own in releases:
-        tables.setdefault(own["dataset"], []).append({**own, "title": title_of(own)})
+        tables.setdefault(own["dataset"], []).append({**own, "title": title_of(own), "rows_of": rows_of(own)})
     return [{"dataset": name, "releases": own} for name, own in tables.items()]
 
 

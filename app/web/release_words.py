@@ -34,6 +34,13 @@ def file_stem(release: Json) -> str:
     return name if name.startswith(dataset) else f"{dataset}-{name}"
 
 
+def rows_of(release: Json) -> str:
+    """What the rows of a release are; neither a noisy count nor a generalisation is a person's record."""
+    mechanism = release.get("mechanism")
+    kinds = {"noise": "rows of noisy counts", "generalise": "rows of generalised records"}
+    return kinds.get(mechanism["family"], "records") if mechanism else "records"
+
+
 def examples_of(sample: Json | None) -> dict[str, list[Example]]:
     """Attribute → generalised cells of the sample; nothing without one."""
     found: dict[str, list[Example]] = {}

@@ -150,6 +150,17 @@ def test_a_search_that_keeps_no_risks_has_no_lattice(browser_of, served, program
     assert browser_of.get("/optimisations/least/lattice").status_code == 404
 
 
+def test_records_that_are_kept_stand_before_suppressed_ones(browser_of, program):
+    hidden = [{"row": row, "steps": {"zip": 1, "sex": 1, "ill": 1}} for row in (1, 2)]
+    rule = {"kind": "record_level", "records": hidden}
+    made(program, "rules", name="two-hidden", dataset="guests", rule=rule)
+    shown = [
+        re.findall(r'<th scope="row">(\d+)</th>', browser_of.get(f"/rules/two-hidden?first={first}").text)
+        for first in (1, 13, 25, 37, 49)
+    ]
+    assert [int(row) for page in shown for row in page] == [*range(3, 61), 1, 2]
+
+
 def test_a_report_is_a_page_or_two_of_paper(browser: Browser, browser_of):
     text = browser_of.get("/releases/guests-fine/report").text
     context = new_context(browser)
