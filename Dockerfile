@@ -35,6 +35,8 @@ COPY LICENSE NOTICE alembic.ini ./
 COPY migrations ./migrations
 COPY privacy_risk ./privacy_risk
 COPY app ./app
+# The document that the service shows of itself.
+COPY openapi/openapi.json ./openapi/openapi.json
 # Nothing is writable later: what is not compiled here, and by pip above, would be at every start.
 RUN /opt/privacy-risk/bin/python -m compileall -q --invalidation-mode unchecked-hash app migrations privacy_risk
 # What the image is made of, and under which licences: /usr/share/doc/privacy-risk.

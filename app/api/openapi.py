@@ -32,7 +32,8 @@ How much harm a disclosure can do, how useful it still is, and which form would 
 operations* at its top shows the rest. Press *Authorize* and enter an API key (or a token of your identity
 provider, where the operator has configured one); then run the operations from the top of the page downwards
 with the examples as they stand. Each uses what earlier ones made; the last
-section of *All operations* deletes it all again. Where a body offers several examples, send each of them.
+section of *All operations* deletes it all again. Of the essentials the first example of each is enough, one
+click on *Execute*; of all operations, send each of the examples that a body offers.
 
 **Names.** Every resource has a name of your choice, which is accepted wherever an id is. Resources never
 change: creating an identical one again answers 200 with the one that exists, other content under the same

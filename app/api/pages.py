@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, StreamingResponse
 from starlette.staticfiles import StaticFiles
 
+from app.api.documents import document_of_group, list_of_operations, whole_document
 from app.api.problems import BY_CODE, PROBLEM_TYPES
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -38,25 +39,33 @@ def install_pages(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=STATIC))
 
 
-async def document(request: Request) -> StreamingResponse:
-    """The OpenAPI document.
+async def document(_: Request) -> StreamingResponse:
+    """The OpenAPI document."""
+    return await _sent(whole_document)
 
-    It takes seconds to make and a megabyte to send, without a key. So one thread makes it, once, while others
-    are served; and it is sent in parts, none before the one before it has left.
+
+@router.get("/docs/operations.json")
+async def operations() -> StreamingResponse:
+    """What the documentation's page begins with: the operations by their names alone."""
+    return await _sent(list_of_operations)
+
+
+@router.get("/docs/groups/{group}.json")
+async def group(group: str) -> StreamingResponse:
+    """The document of one section of the page, which it loads when one of its operations is unfolded."""
+    return await _sent(partial(document_of_group, group))
+
+
+async def _sent(read: Callable[[], bytes | None]) -> StreamingResponse:
+    """JSON of up to some megabytes, without a key: read beside the event loop, and sent in parts.
+
+    No part is sent before the one before it has left.
     """
-    state = request.app.state
-    if not hasattr(state, "document"):
-        state.document = asyncio.create_task(asyncio.to_thread(_document))
-    content: bytes = await asyncio.shield(state.document)
+    content = await asyncio.to_thread(read)
+    if content is None:
+        raise HTTPException(404)
     headers = {"Content-Length": str(len(content))}
     return StreamingResponse(_parts(content), media_type="application/json", headers=headers)
-
-
-def _document() -> bytes:
-    # Imported here: it loads the operations of all resources, and few ever look at it.
-    from app.api.openapi import made_document
-
-    return json.dumps(made_document(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 async def _parts(content: bytes) -> AsyncIterator[bytes]:

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 from app.domain.errors import (
     Conflict,
     DirectBudgetExceeded,
+    Fault,
     Forbidden,
     InvalidInput,
     MemoryLimitExceeded,
@@ -275,12 +276,16 @@ def problem_response(body: dict[str, Any], headers: Mapping[str, str] | None = N
     return JSONResponse(body, status_code=body["status"], media_type=MEDIA_TYPE, headers=headers)
 
 
+def _told(fault: Fault) -> dict[str, Any]:
+    return {name: said for name, said in asdict(fault).items() if said or name != "choices"}
+
+
 def body_of_error(error: PrivacyRiskError, request_id: str, path: str) -> dict[str, Any]:
     """The problem document of an error of the product's own tree, met at this path."""
     extensions: dict[str, Any] = {"remedy": error.remedy} if error.remedy else {}
     match error:
         case InvalidInput():
-            extensions["errors"] = [asdict(fault) for fault in error.faults]
+            extensions["errors"] = [_told(fault) for fault in error.faults]
         case NotFinished():
             wait = "GET /v1/runs/{id} with the header Prefer: wait=20"
             extensions |= {"remedy": f"{error.remedy}: {wait}", "details": error.details}

@@ -56,6 +56,8 @@ class Fault:
     code: str
     message: str
     remedy: str = ""
+    choices: tuple[str, ...] = ()
+    """What can be said instead, where that is one of a few things."""
 
 
 class InvalidInput(PrivacyRiskError):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterator
 from typing import Any, Final
 
 from starlette.responses import RedirectResponse, Response
 
 from app.web.alternatives import TITLES, chosen, columns_mixed, compared, is_compared
-from app.web.forms import Form
+from app.web.data import LOOKED_THROUGH
+from app.web.forms import Fault, Form, as_name
 from app.web.goal_terms import Subject, fields_of
 from app.web.measured import before_and_after
 from app.web.release_words import columns_of, examples_of, sentences
@@ -17,7 +19,7 @@ from app.web.rules import sample_of
 from app.web.searches import Search, map_of
 from app.web.visits import NoSuchPage, Page, Visit, found
 from app.web.words import address, heights_of
-from privacy_risk import Json
+from privacy_risk import Json, ProblemError
 from privacy_risk.columns import Column, Roles
 from privacy_risk.release_policy import policy_of, with_reasons
 from privacy_risk.usual import APART, OTHERS
@@ -25,6 +27,11 @@ from privacy_risk.usual import APART, OTHERS
 
 async def best_release(visit: Visit) -> Page:
     """What a search has found as a release; why there is none; or how far it is."""
+    return await _page(visit, Form())
+
+
+async def _page(visit: Visit, naming: Form) -> Page:
+    """The page; ``naming`` is what was sent to make the release, with what is wrong with its name."""
     search = (await visit.client.optimisations.get(visit.ref)).document
     result = search["result"]
     shown: dict[str, Any] = {"search": search, "result": result, "fields": fields_of(search)}
@@ -40,8 +47,8 @@ async def best_release(visit: Visit) -> Page:
         subject = Subject.of(dataset, profile, (), ())
         return Page("no_release.html", {**shown, "others": list(_less(shown["fields"], subject, result))})
     name, result = chosen(search, visit.asked("alternative"))
-    facts, release = await asyncio.gather(
-        facts_of(visit, search["dataset"], name, result), found(visit.client.releases.get(name))
+    facts, releases = await asyncio.gather(
+        facts_of(visit, search["dataset"], name, result), _releases_of(visit, search["dataset"])
     )
     points = Search("optimisations", search, heights_of(facts["dataset"]))
     own_map = await map_of(visit, points) if points.points else {"map": None}
@@ -53,11 +60,28 @@ async def best_release(visit: Visit) -> Page:
             **own_map,
             "result": result,
             "title": TITLES[result["id"]] if is_compared(search) else "The best release found",
-            "release": None if release is None else release.document,
+            "release": releases.get(name),
+            "naming": naming,
+            "free_name": _free_name(search, visit.asked("alternative"), releases),
             "form": Form(),
             "has_policy": _has_policy(shown["fields"]),
         },
+        422 if naming.faults else 200,
     )
+
+
+async def _releases_of(visit: Visit, dataset: str) -> dict[str, Json]:
+    """The newest releases of the table, by the names of their rules."""
+    page = await visit.client.datasets.releases(dataset, limit=LOOKED_THROUGH)
+    return {one.document["rule"]["name"]: one.document for one in reversed(page.items)}
+
+
+def _free_name(search: Json, alternative: str | None, releases: dict[str, Json]) -> str:
+    """What a release of the table may be called that nobody names: like the table, and what was chosen."""
+    stem = f"{search['dataset']}-{as_name((alternative or 'release').replace('_', '-'))}"
+    taken = {own["name"] for own in releases.values()}
+    names = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
+    return next(name for name in names if name not in taken)
 
 
 async def facts_of(visit: Visit, dataset_name: str, rule_name: str, result: Json | None) -> dict[str, Any]:
@@ -128,12 +152,26 @@ def _less(fields: dict[str, str] | None, subject: Subject, result: Json) -> Iter
         yield {"said": said, "fields": {**fields, "suppressed": f"{limit:g}"}}
 
 
-async def make_release(visit: Visit, _: Form) -> Response:
-    """Store the release of the rule that was found: it is in the dataset's ledger, and can be downloaded."""
+_NO_NAME: Final = Fault("name", "The release has no name.", "Say whom or what it is for.")
+
+
+async def make_release(visit: Visit, form: Form) -> Page | Response:
+    """Store the release of the rule that was found, under the name that it is given.
+
+    It is in the dataset's ledger then, and can be downloaded.
+    """
     search = (await visit.client.optimisations.get(visit.ref)).document
     asked = visit.asked("alternative")
-    name = chosen(search, asked)[0]
-    await visit.client.releases.create({"name": name, "dataset": search["dataset"], "rule": name})
+    rule = chosen(search, asked)[0]
+    releases = await _releases_of(visit, search["dataset"])
+    if rule not in releases:  # a second tab, or the back button, makes nothing twice
+        name = as_name(form.text("name", _free_name(search, asked, releases)))
+        if not name:
+            return await _page(visit, form.with_faults(_NO_NAME))
+        try:
+            await visit.client.releases.create({"name": name, "dataset": search["dataset"], "rule": rule})
+        except ProblemError as problem:
+            return await _page(visit, form.refused(problem, lambda _: "name"))
     place = address("optimisations", search["name"], "release", alternative=asked)
     return RedirectResponse(f"{place}#download", 303)
 

@@ -24,6 +24,8 @@ from privacy_risk import ProblemError
 LARGEST_FORM: Final = 512 * 1024
 """Bytes of a form without a file: a table of 500 columns, each with its type, role and hierarchy."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+MOST_NAMED: Final = 80
+"""Letters of a name that is made of what somebody wrote."""
 MOST_FIELDS: Final = 5_000
 MOST_SKIPPED: Final = 1024**3
 """Bytes of a refused file that are taken in and thrown away."""
@@ -38,6 +40,7 @@ class Fault:
     field: str
     said: str
     remedy: str = ""
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Form:
                 place(str(error.get("pointer") or "").lstrip("/")),
                 str(error["message"]),
                 str(error.get("remedy") or ""),
+                tuple(error.get("choices", ())),
             )
             for error in errors
         ]
@@ -91,6 +95,11 @@ class Form:
     def at(self, name: str) -> list[Fault]:
         """What is wrong with a field."""
         return [fault for fault in self.faults if fault.field == name]
+
+
+def as_name(said: str) -> str:
+    """What somebody calls a thing as a name that the interface takes: blanks become hyphens."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", said).strip("-._")[:MOST_NAMED]
 
 
 def name_faults(form: Form, field: str = "name") -> tuple[Fault, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from app.web.drawn_releases import MOST_BARS, drawn_facts
+from app.web.release_words import title_of
 from app.web.rules import ladder
 from app.web.visits import Page, Visit, found
 from app.web.words import heights_of
@@ -30,6 +31,11 @@ async def release(visit: Visit) -> Page:
             "ladder": ladder(document["rule"]["levels"], heights) if document["rule"]["name"] else [],
             "others": []
             if others is None
-            else [one.document for one in others.items if one.name != document["name"]],
+            else [
+                {**one.document, "title": title_of(one.document)}
+                for one in others.items
+                if one.name != document["name"]
+            ],
+            "title": title_of(document),
         },
     )

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from app.web import words
 from app.web.forms import Form
+from app.web.release_words import rows_of, title_of
 from app.web.visits import Handler, Page, Visit
 from app.web.words import address
 from privacy_risk import AsyncClient, Json, ProblemError
@@ -41,7 +42,7 @@ KINDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Kinds of resource that have pages: the heading, and what they are."""
 
-_FIRST: Final = ("datasets", "assessments", "optimisations", "evaluations", "runs", "policies")
+_FIRST: Final = ("datasets", "releases", "assessments", "optimisations", "evaluations", "runs", "policies")
 
 
 async def overview(visit: Visit) -> Page:
@@ -102,13 +103,17 @@ async def _page(
 
 
 def _resource(kind: str, document: Json) -> Json:
-    name = document["name"]
     return {
-        "name": name,
-        "href": address(kind, name),
+        "name": title_of(document, _UNNAMED[kind]) if kind in _UNNAMED else document["name"],
+        "href": address(kind, document["name"]),
+        "table": document.get("dataset"),
         "facts": _FACTS[kind](document),
         "at": document["created_at"],
     }
+
+
+_UNNAMED: Final = {"releases": "release", "optimisations": "best release"}
+"""What those are called that pages made without asking for a name."""
 
 
 def _run(document: Json) -> Json:
@@ -119,13 +124,6 @@ def _run(document: Json) -> Json:
         "facts": [document["state"], resource["kind"]],
         "at": document["created_at"],
     }
-
-
-def _rows_of(release: Json) -> str:
-    """What the rows of a release are; neither a noisy count nor a generalisation is a person's record."""
-    mechanism = release.get("mechanism")
-    kinds = {"noise": "rows of noisy counts", "generalise": "rows of generalised records"}
-    return kinds.get(mechanism["family"], "records") if mechanism else "records"
 
 
 def _named(document: Json, *keys: str) -> list[Any]:
@@ -155,7 +153,7 @@ _FACTS: Final[Mapping[str, Any]] = {
     "dictionaries": lambda d: [f"{d['entities']:,} entities"],
     "sensitivity-profiles": lambda d: _named(d, "dataset", "family"),
     "measurements": lambda d: [d["measure"], d["dataset"]],
-    "releases": lambda d: [d["dataset"], f"{d['rows']:,} {_rows_of(d)}"],
+    "releases": lambda d: [f"{d['rows']:,} {rows_of(d)}"],
     "relational-schemas": lambda d: [f"relations: {d['n_relations']:,}", f"warnings: {len(d['warnings']):,}"],
     "mechanism-audits": lambda d: [
         d["mechanism"],

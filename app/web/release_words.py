@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from app.web.goal_terms import CLOSENESS
 from app.web.policies import named
@@ -13,6 +14,31 @@ from privacy_risk.usual import others_told
 
 Example = tuple[str, str]
 """A value of a record, and what is released in its place."""
+
+
+_MADE_OF_CONTENT: Final = re.compile(r"[a-z-]+-[0-9a-f]{16}(-[a-z-]+)?")
+"""Names that pages and commands make of what was asked, which say nothing to people."""
+
+
+def title_of(document: Json, what: str = "release") -> str:
+    """What a resource is called: by the name that somebody gave, else by its table."""
+    name = str(document["name"])
+    return f"{what} of {document['dataset']}" if _MADE_OF_CONTENT.fullmatch(name) else name
+
+
+def file_stem(release: Json) -> str:
+    """What its files are called: like the table, and like the release where somebody gave it a name."""
+    dataset, name = str(release["dataset"]), str(release["name"])
+    if _MADE_OF_CONTENT.fullmatch(name):
+        return f"{dataset}-release"
+    return name if name.startswith(dataset) else f"{dataset}-{name}"
+
+
+def rows_of(release: Json) -> str:
+    """What the rows of a release are; neither a noisy count nor a generalisation is a person's record."""
+    mechanism = release.get("mechanism")
+    kinds = {"noise": "rows of noisy counts", "generalise": "rows of generalised records"}
+    return kinds.get(mechanism["family"], "records") if mechanism else "records"
 
 
 def examples_of(sample: Json | None) -> dict[str, list[Example]]:

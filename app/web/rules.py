@@ -44,6 +44,9 @@ def ladder(levels: Json | None, heights: Json) -> list[Json] | None:
 RECORDS = 12
 """Records of a sample."""
 
+WINDOW = 16 * RECORDS
+"""Records that are read for one, of which those that are kept are shown first."""
+
 
 _BESIDE_LEVELS = (
     "suppress_classes_below",
@@ -64,7 +67,8 @@ async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json
     if rule is None or not visit.reads_data:
         return None
     first = visit.number("first", 1, least=1)
-    body = {"dataset": dataset, "rule": rule, "first": first, "limit": RECORDS}
+    start = first - (first - 1) % WINDOW
+    body = {"dataset": dataset, "rule": rule, "first": start, "limit": WINDOW}
     preview: Json | None = await found(visit.client.rules.preview(body))
     if preview is None:
         return None
@@ -78,7 +82,7 @@ async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json
                 )
             ],
         }
-        for record in preview["records"]
+        for record in sorted(preview["records"], key=_is_suppressed)[first - start :][:RECORDS]
     ]
     last = first + len(records) - 1
     return {
@@ -90,6 +94,10 @@ async def sample_of(visit: Visit, dataset: str, rule: str | Json | None) -> Json
         "previous": max(first - RECORDS, 1) if first > 1 else None,
         "next": last + 1 if last < preview["total_rows"] else None,
     }
+
+
+def _is_suppressed(record: Json) -> bool:
+    return not any(cell is not None for cell in record["after"])
 
 
 def rule_to_preview(rule: Json) -> str | Json | None:

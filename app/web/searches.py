@@ -15,6 +15,7 @@ from app.web.data import of_dataset
 from app.web.goal_terms import ALTERNATIVES
 from app.web.lattices import Levels, neighbours, part_of, way_to
 from app.web.policies import named, requirements_of, thresholds_of
+from app.web.release_words import title_of
 from app.web.rules import ladder, sample_of
 from app.web.scores import VIEWS, score
 from app.web.visits import Handler, NoSuchPage, Page, Visit, found
@@ -107,6 +108,7 @@ def page_of(kind: str) -> Handler:
                 "search": document,
                 "kind": kind,
                 "title": TITLES[kind],
+                "label": title_of(document, "best release"),
                 "found": document["result"],
                 "run": None if run is None else run.document,
                 "view": VIEWS.get(document.get("attacker_view") or "", ""),
@@ -212,6 +214,8 @@ def _own_thresholds(document: Json) -> list[Threshold]:
 async def lattice(visit: Visit) -> Page:
     """The lattice, coloured by risk, with a way from the table as it is to the chosen rule."""
     search = await _search(visit, "optimisations")
+    if not search.points:  # a search for the least loss keeps no rule's risk
+        raise NoSuchPage
     asked = levels_of(visit.request.query_params.get("levels", ""), search.heights)
     chosen = search.best if asked is None else search.code(asked)
     if chosen is None:

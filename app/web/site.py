@@ -22,6 +22,7 @@ from app.web import (
     declared_columns,
     dictionaries,
     downloads,
+    erasures,
     gates,
     goals,
     hierarchies,
@@ -34,6 +35,7 @@ from app.web import (
     perturbed_groups,
     profiles,
     relational_schemas,
+    release_ledger,
     rule_editor,
     rules,
     runs,
@@ -81,7 +83,9 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/dictionaries/links", dictionaries.links),
     ("/dictionaries/{ref}", dictionaries.dictionary),
     ("/measurements/{ref}", measurements.measurement),
+    ("/releases/compare", release_ledger.compared),
     ("/releases/{ref}", manifests.release),
+    *((f"/{kind}/{{ref}}/delete", erasures.confirm(kind)) for kind in erasures.DELETED),
     ("/sensitivity-profiles/{ref}", sensitivities.profile),
     ("/datasets/{ref}/goal", goals.goal),
     ("/rules/{ref}", rules.rule),
@@ -104,7 +108,8 @@ PAGES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/view-checks/{ref}", view_checks.view_check),
     ("/mechanism-audits/{ref}", mechanism_audits.mechanism_audit),
     ("/policies/{ref}/evaluate", gates.evaluate),
-    *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS),
+    ("/releases", release_ledger.ledger),
+    *((f"/{kind}", overview.listing(kind)) for kind in overview.KINDS if kind != "releases"),
 )
 """What a signed-in key can look at."""
 
@@ -120,6 +125,8 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/uploads/{ref}", declared_columns.declare),
     ("/uploads/{ref}/one-row-per-person", one_row.make),
     ("/datasets/{ref}/profile", profiles.begin),
+    ("/releases/{ref}/withdrawal", release_ledger.withdraw),
+    *((f"/{kind}/{{ref}}/delete", erasures.erase(kind)) for kind in erasures.DELETED),
 )
 """What is sent by forms of a few fields, each of this session."""
 

@@ -14,14 +14,13 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 
 from app.multipart import MalformedMultipart
-from app.web.forms import Fault, Form, SentFile, name_faults
+from app.web.forms import Fault, Form, SentFile, as_name, name_faults
 from app.web.visits import Page, Visit, found
 from app.web.words import address
 from privacy_risk import Json, ProblemError, Resource
 
 HEAD_BYTES: Final = 256 * 1024
 """How much of a file is looked at to recognise how it is to be read."""
-MOST_NAMED: Final = 80
 
 DELIMITERS: Final = (
     ("", "recognise it"),
@@ -54,6 +53,7 @@ _BEGINNINGS: Final = ((b"PAR1", "parquet"), (b"\x1f\x8b", "csv.gz"), (b"\xff\xff
 _WORKBOOK: Final = (b"PK\x03\x04", "xlsx")
 _SUFFIXES: Final = re.compile(r"(?:\.(?:csv|tsv|txt|gz|parquet|arrow|xlsx|data))+$", re.IGNORECASE)
 _DIALECT: Final = ("delimiter", "encoding", "header", "missing")
+_SHEET: Final = "sheet"
 _USUAL: Final = ("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "?", "-")
 _MEANT: Final[Mapping[str, Any]] = {"tab": "\t", "empty": ("",), "usual": _USUAL}
 """What fields stand for; a blank alone is not kept by forms."""
@@ -106,6 +106,8 @@ async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arrivin
     said = {name: _MEANT.get(form.text(name), form.text(name)) for name in _DIALECT if form.text(name)}
     format_ = format_of(head)
     dialect: dict[str, Any] = {}
+    if format_ == "xlsx" and form.text(_SHEET):
+        dialect = {_SHEET: form.text(_SHEET)}
     if format_ in ("csv", "csv.gz"):
         text = unpacked(head) if format_ == "csv.gz" else head
         dialect = {**await _recognised(visit, text, said), **said}
@@ -219,7 +221,7 @@ def likely_delimiter(head: bytes) -> str:
 def proposed_name(file_name: str) -> str:
     """A name that the interface takes, made of that of the file."""
     stem = _SUFFIXES.sub("", PurePath(file_name.replace("\\", "/")).name)
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:MOST_NAMED] or "table"
+    return as_name(stem) or "table"
 
 
 def _with_remedy(problem: ProblemError) -> ProblemError:
@@ -234,7 +236,7 @@ def _with_remedy(problem: ProblemError) -> ProblemError:
 def _place(pointer: str) -> str:
     """The field of the form that a place of the upload's request is filled in by."""
     field = pointer.rpartition("/")[2]
-    return field if field in ("name", *_DIALECT) else "file"
+    return field if field in ("name", _SHEET, *_DIALECT) else "file"
 
 
 def _form_page(visit: Visit, form: Form) -> Page:
@@ -244,6 +246,7 @@ def _form_page(visit: Visit, form: Form) -> Page:
         "encodings": ENCODINGS,
         "headers": HEADERS,
         "missing": MISSING,
+        "sheets": [(own, own) for fault in form.at(_SHEET) for own in fault.choices or (form.text(_SHEET),)],
         "may_write": "data:write" in visit.key["scopes"],
     }
     return Page("start.html", shown, 422 if form.faults else 200)

@@ -56,7 +56,8 @@ async def test_a_key_without_the_scope_is_refused_with_the_scope_named(api):
 
 
 PUBLIC = {
-    "/healthz", "/readyz", "/openapi.json", "/docs", "/problems", "/problems/{code}", "/static",
+    "/healthz", "/readyz", "/openapi.json", "/docs", "/docs/operations.json", "/docs/groups/{group}.json",
+    "/problems", "/problems/{code}", "/static",
 }  # fmt: skip
 """What is answered without a key: nothing of a tenant."""
 

@@ -58,18 +58,19 @@ def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
     assert heights == {
         "city": 4, "race": 2, "birth-date": 3, "income": 4, "age": 3, "diagnosis": 4, "education": 1,
     }  # fmt: skip
-    dataset, _ = (answer.json() for answer in answers["create_dataset"])
-    assert (dataset["status"], dataset["rows"], dataset["identifier"]) == ("ready", 12, "member_id")
-    proposal, as_is, *_ = (answer.json()["result"] for answer in answers["create_assessment"])
+    club, dataset, _ = (answer.json() for answer in answers["create_dataset"])
+    for own in (club, dataset):
+        assert (own["status"], own["rows"], own["identifier"]) == ("ready", 12, "member_id")
+    _, proposal, as_is, *_ = (answer.json()["result"] for answer in answers["create_assessment"])
     assert proposal["risk_average"] < as_is["risk_average"]
     assert as_is["utility_average"] > proposal["utility_average"]
     assert proposal["absent"] == 0
-    run = answers["get_run"][0].json()
+    run = answers["get_run"][1].json()
     assert run["state"] == "succeeded"
-    result = answers["get_run_result"][0].json()
+    result = answers["get_run_result"][1].json()
     assert result["status"] == "optimal"
     assert result["utility"] >= 6
-    risk_map = answers["get_run_map"][0].json()
+    risk_map = answers["get_run_map"][1].json()
     assert risk_map["rules"] == len(risk_map["points"]) == 5 * 3 * 4 * 5
     assert "event: " in answers["follow_run"][0].text
     released = list(csv.DictReader(io.StringIO(answers["get_release_data"][0].text)))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import threading
+import json
+import re
 from typing import Any
 
 import httpx
 import pytest
 from prometheus_client import generate_latest
 
-from app.api import openapi
 from app.api.access_log import ALLOWED_KEYS
 from tests.api.operations import DOCUMENT
 from tests.api.problem_documents import problem_of
@@ -18,9 +18,7 @@ from tests.api.problem_documents import problem_of
 pytestmark = pytest.mark.anyio
 
 
-async def test_every_answer_carries_its_request_id_and_the_security_headers(anonymous, monkeypatch):
-    # What the document says has a test of its own; to make it takes seconds.
-    monkeypatch.setattr(openapi, "made_document", lambda: DOCUMENT)
+async def test_every_answer_carries_its_request_id_and_the_security_headers(anonymous):
     for path in ("/healthz", "/v1/rules", "/nothing", "/docs", "/openapi.json", "/static/swagger.js"):
         response = await anonymous.get(path)
         assert response.headers["x-request-id"]
@@ -30,18 +28,26 @@ async def test_every_answer_carries_its_request_id_and_the_security_headers(anon
         assert response.headers["referrer-policy"] == "same-origin"
 
 
-async def test_the_document_is_made_once_beside_the_event_loop_and_sent_in_parts(api, anonymous, monkeypatch):
-    makers = []
+async def test_the_document_comes_in_sections_that_hold_all_of_it(anonymous):
+    listed = (await anonymous.get("/docs/operations.json")).json()
+    assert {path: set(own) for path, own in listed["paths"].items()} == {
+        path: set(own) for path, own in DOCUMENT["paths"].items()
+    }
+    found: dict[tuple[str, str], Any] = {}
+    for tag in listed["tags"]:
+        own = (await anonymous.get(f"/docs/groups/{tag['name']}.json")).json()
+        found |= {(path, method): one for path, of in own["paths"].items() for method, one in of.items()}
+        for kind, name in re.findall(r'"#/components/(\w+)/([\w.-]+)"', json.dumps(own)):
+            assert own["components"][kind][name] == DOCUMENT["components"][kind][name]
+    assert found == {
+        (path, method): one for path, of in DOCUMENT["paths"].items() for method, one in of.items()
+    }
+    assert (await anonymous.get("/docs/groups/nothing.json")).status_code == 404
 
-    def noted() -> dict[str, Any]:
-        makers.append(threading.current_thread())
-        return DOCUMENT
 
-    monkeypatch.setattr(openapi, "made_document", noted)
-    answers = await asyncio.gather(*(anonymous.get("/openapi.json") for _ in range(3)))
-    assert [answer.json() for answer in answers] == [DOCUMENT] * 3
-    assert len(makers) == 1
-    assert makers[0] is not threading.main_thread()
+async def test_the_document_is_sent_in_parts(api, anonymous):
+    answer = await anonymous.get("/openapi.json")
+    assert answer.json() == DOCUMENT
     sent: list[int] = []
 
     async def receive() -> dict[str, Any]:
@@ -56,7 +62,7 @@ async def test_the_document_is_made_once_beside_the_event_loop_and_sent_in_parts
         "http_version": "1.1", "root_path": "",
     }  # fmt: skip
     await api.app(scope, receive, send)
-    assert sum(sent) == len(answers[0].content) == int(answers[0].headers["content-length"])
+    assert sum(sent) == len(answer.content) == int(answer.headers["content-length"])
     assert max(sent) <= 64 * 1024
 
 

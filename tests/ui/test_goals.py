@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 from collections import Counter
@@ -175,18 +176,32 @@ def test_where_no_rule_meets_it_what_is_near_is_one_click_away(served):
 def test_the_table_that_is_downloaded_meets_what_was_asked(browser):
     place = release_of(asked(browser))
     page = browser.get(place)
-    led = browser.post(place, data={"form_token": token_in(page)})
+    assert 'value="example-members-one-level-per-column"' in page.text
+    unnamed = browser.post(place, data={"form_token": token_in(page), "name": " "})
+    assert "The release has no name. Say whom or what it is for." in fault_at(unnamed, "name")
+    named = {"form_token": token_in(page), "name": "members for the ministry"}
+    led = browser.post(place, data=named)
     assert led.headers["location"] == f"{place}#download"
-    links = re.findall(r'href="(/releases/[^"]*)" download', browser.get(place).text)
-    data, manifest, report = (browser.get(link) for link in links)
-    name = f"{place.split('/')[2]}-one-level-per-column"
-    assert data.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+    other = release_of(asked(browser, k="9"))
+    taken = browser.post(other, data=named | {"form_token": token_in(browser.get(other))})
+    assert "exists with other content" in fault_at(taken, "name")
+    links = [
+        html.unescape(own)
+        for own in re.findall(r'href="(/releases/[^"]*)" download', browser.get(place).text)
+    ]
+    data, fewer, as_sent, manifest, report = (browser.get(link) for link in links)
+    for file in (data, fewer, as_sent):
+        assert (
+            'filename="example-members-members-for-the-ministry.csv"' in file.headers["content-disposition"]
+        )
     rows = list(csv.DictReader(io.StringIO(data.text)))
     shown = [row for row in rows if any(row[column] != "*" for column in ("city", "race", "birth_date"))]
     classes = Counter((row["city"], row["race"], row["birth_date"]) for row in shown)
     assert min(classes.values()) >= 5
     assert len(rows) - len(shown) <= 8
     assert manifest.json()["suppressed_records"] == len(rows) - len(shown)
+    assert list(csv.DictReader(io.StringIO(fewer.text))) == shown
+    assert as_sent.text == fewer.text
     assert "It is proven that no rule loses less" in report.text
     assert "<script" not in report.text
     assert "West Lafayette" not in report.text.replace("such as", "")
@@ -224,7 +239,7 @@ def test_what_was_asked_is_saved_as_a_policy_that_its_release_passes(browser, se
 def test_a_key_that_may_not_read_the_data_gets_no_table_and_sees_no_value(browser, served, journey: Journey):
     place = release_of(asked(browser))
     browser.post(place, data={"form_token": token_in(browser.get(place))})
-    name = f"{place.split('/')[2]}-one-level-per-column"
+    name = re.search(r'href="/releases/([^"/]+)/data"', browser.get(place).text)[1]
     with httpx.Client(base_url=served.url, timeout=60) as other:
         signed_in(other, journey.assessor_token)
         page = other.get(place)

@@ -84,9 +84,28 @@ PAGES = {
     "manifest": ("/releases/example-release", "example-release"),
     "drawn-release": ("/releases/example-illness", "example-illness"),
     "drawn-release-of-many-values": ("/releases/example-ward", "example-ward"),
+    "releases": ("/releases", "Releases"),
+    "releases-compared": (
+        "/releases/compare?release=example-release&release=example-optimum&release=example-illness",
+        "Releases compared",
+    ),
+    "delete-dataset": ("/datasets/example-members/delete", "Delete example-members"),
     "missing": ("/datasets/no-such-thing", "Nothing is here"),
 }
 """Name of the picture → address and heading."""
+
+
+CUT_OFF = """() => {
+    const scrolls = (own) => ["auto", "scroll"].includes(getComputedStyle(own).overflowX);
+    const told = (own) => `${own.tagName}.${own.className}: ${own.textContent.trim().slice(0, 40)}`;
+    const beyond = (own) => own.getBoundingClientRect().right > innerWidth + 1;
+    const within = (own) => own && (scrolls(own) || within(own.parentElement));
+    return [...document.querySelectorAll("main *, header *")]
+        .filter((own) => !own.closest("svg, .hidden, .skip, .skip-picture, option"))
+        .filter((own) => beyond(own) && !within(own))
+        .map(told);
+}"""
+"""What stands beyond the side of a screen, and in no region that scrolls."""
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +165,7 @@ def test_every_page_fits_a_narrow_screen(name, contexts, served: Served, shots: 
     shots.take(watched.page, f"{name}.narrow")
     width = watched.page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390
+    assert watched.page.evaluate(CUT_OFF) == []
     watched.page.close()
 
 

@@ -814,7 +814,7 @@ def test_a_release_that_was_drawn_says_what_it_promises_and_whether_it_is_withdr
     assert "standard error" in page
     assert stranger.browser.get("/releases/drawn/data").text.startswith("town,illness\n")
     report = stranger.browser.get("/releases/drawn/report")
-    assert 'filename="drawn-report.html"' in report.headers["content-disposition"]
+    assert 'filename="ill-drawn-report.html"' in report.headers["content-disposition"]
     assert sentence in html.unescape(report.text)
     assert '<th scope="row">3 gout</th><td class="num">25 %</td>' in report.text
     assert "src=" not in report.text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import re
+import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -15,6 +18,7 @@ from tests.conftest import PostgresServer
 from tests.ui.conftest import Served, Shots, new_context, serving, sign_in
 from tests.ui.forms import led_on
 from tests.ui.looks import assert_accessible
+from tests.unit.services.workbooks import workbook
 
 DROP = """([name, text]) => {
     const carried = new DataTransfer();
@@ -216,3 +220,42 @@ def test_the_goal_of_the_sent_patients_can_be_left_when_a_session_ends(
     led_on(served, page)
     page.get_by_role("link", name="Change what to reach").click()
     expect(page.get_by_label("k: records, or persons, in every class, at least")).to_have_value("7")
+
+
+def book_of_two(hidden: bool) -> bytes:
+    def more(book: Any) -> None:
+        book.create_sheet("Notes").append(["written by"])
+        sheet = book.create_sheet("Guests 2026")
+        for row in (("zip", "sex"), ("00001", "m"), ("00002", "f")):
+            sheet.append(row)
+
+    book = workbook(("id", "city"), ("p-1", "Gary"), change=more)
+    return changed(book, "xl/workbook.xml", b'state="visible"', b'state="hidden"') if hidden else book
+
+
+def changed(archive: bytes, part: str, old: bytes, new: bytes) -> bytes:
+    """The archive with a text of one part replaced; what writes workbooks hides no last sheet."""
+    sink = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(archive)) as before, zipfile.ZipFile(sink, "w") as after:
+        for name in before.namelist():
+            content = before.read(name)
+            assert name != part or old in content
+            after.writestr(name, content.replace(old, new) if name == part else content)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_the_sheets_of_a_workbook_are_a_list_and_the_file_stays_chosen(
+    hidden: bool, page: Page, shots: Shots
+):
+    choose(page, book_of_two(hidden), "guests.xlsx")
+    send(page)
+    sheets = page.get_by_label("Sheet of the workbook")
+    expect(sheets.locator("option")).to_have_text(["People", "Notes", "Guests 2026"])
+    assert_accessible(page, shots, f"sheets-hidden-{hidden}")
+    shots.take(page, f"sheets-hidden-{hidden}")
+    sheets.select_option("Guests 2026")
+    send(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("guests")
+    expect(page.locator("main")).to_contain_text("zip")
+    expect(page.locator("main")).not_to_contain_text("city")

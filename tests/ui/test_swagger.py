@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 from typing import Any
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +16,7 @@ from app.api.examples.files import UPLOAD_BODY
 from app.api.openapi import ESSENTIALS
 from app.services.datasets.ingest.dialect import MEDIA_TYPES, UploadFormat
 from tests.api.operations import DOCUMENT
-from tests.ui.conftest import MILLISECONDS, Served, Shots, Watched
+from tests.ui.conftest import MILLISECONDS, Served, Shots, Watched, new_context
 from tests.unit.services.workbooks import workbook
 
 ANSWER = ".live-responses-table tbody .response-col_status"
@@ -103,6 +105,55 @@ def test_the_page_begins_with_the_essentials(watched: Watched, served: Served, s
     expect(page.locator(".opblock-tag[data-tag='waivers']")).to_be_visible()
     assert watched.complaints == []
     assert watched.foreign == []
+
+
+def test_the_essentials_run_from_the_top_to_the_bottom_with_one_click_each(
+    watched: Watched, served: Served, shots: Shots
+):
+    """As they stand, in the order of the page: each uses what the ones before it made."""
+    page = watched.page
+    page.goto(f"{served.url}/docs")
+    token = served.new_token()
+    authorize(page, token)
+    blocks = page.locator(".opblock")
+    expect(blocks).to_have_count(len(ESSENTIALS))
+    order = [name.rpartition("-")[2] for name in blocks.evaluate_all("all => all.map(one => one.id)")]
+    assert set(order) == ESSENTIALS
+    answers = {}
+    for operation in order:
+        block = opened(page, operation)
+        with page.expect_response(lambda answer: "/v1/" in answer.url) as caught:
+            block.locator(".execute").click()
+        answer = caught.value
+        answers[operation] = (answer.status, answer.text())
+        if answer.status == 202:  # its run; here no worker but the test does it
+            served.do(served.api.work_off(answer.json()["id"]))
+        block.locator(".opblock-summary-control").click()
+    assert {operation: own for operation, own in answers.items() if own[0] not in (200, 201, 202)} == {}
+    table = answers["get_release_data"][1].splitlines()
+    assert table[0] == "city,race,birth_date,income"
+    assert len(table) == 13
+    assert json.loads(answers["evaluate_gate"][1])["result"]["verdict"] == "fail"
+    shots.take(page, "swagger-essentials-run", full=False)
+    assert watched.complaints == []
+    assert watched.foreign == []
+
+
+def test_the_page_loads_a_section_when_it_is_unfolded_and_stays_small(browser: Browser, served: Served):
+    page = new_context(browser).new_page()
+    loaded: list[str] = []
+    page.on("response", lambda answer: loaded.append(urlsplit(answer.url).path))
+    page.goto(f"{served.url}/docs")
+    expect(page.locator(".opblock")).to_have_count(len(ESSENTIALS))
+    assert [path for path in loaded if path.endswith(".json")] == ["/docs/operations.json"]
+    expect(opened(page, "create_measurement").locator(".execute")).to_be_visible()
+    assert [path for path in loaded if path.startswith("/docs/groups/")] == ["/docs/groups/measurements.json"]
+    metrics = page.context.new_cdp_session(page)
+    metrics.send("Performance.enable")
+    metrics.send("HeapProfiler.collectGarbage")
+    heap = {own["name"]: own["value"] for own in metrics.send("Performance.getMetrics")["metrics"]}
+    assert heap["JSHeapUsedSize"] < 150_000_000
+    page.context.close()
 
 
 def test_a_link_to_an_operation_finds_it(watched: Watched, served: Served):

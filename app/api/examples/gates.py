@@ -23,6 +23,13 @@ GATES: Final[Examples] = {**POLICY, VIEWS_NAME: {"value": "hospital-views"}}
 """Each example of a question is put to the policy of its own key, or else to the first one."""
 
 EVALUATIONS: Final = bodies(
+    {
+        "name": "club-gate",
+        "dataset": "club",
+        "rule": "club-rule",
+        "dictionaries": {"register": "club-list"},
+        "sensitivity": "club-harm",
+    },
     {"name": NAME, **_QUESTION},
     {
         "name": VIEWS_NAME,
@@ -32,6 +39,7 @@ EVALUATIONS: Final = bodies(
             {"id": "hepatitis-ids", "query": "ids(p) :- diagnosis(p, 'hepatitis', m, w)."},
         ],
     },
+    club_gate="the rule for the club",
     members_gate="the proposal, which is not careful enough",
     hospital_views_gate="views beside what must stay secret",
 )

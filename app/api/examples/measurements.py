@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from app.api.examples.form import bodies
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.models.entry import Example
 
@@ -27,7 +28,15 @@ BY_MEASURE: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 """Name of the measure → its example, with the name of the measurement that it makes."""
 
-MEASUREMENTS: Final = {str(example["value"]["name"]): dict(example) for example in BY_MEASURE.values()}
+MEASUREMENTS: Final = bodies(
+    {
+        "name": "club-anonymity",
+        "dataset": "club",
+        "rule": "club-rule",
+        "measure": {"kind": "anonymity", "k": 2},
+    },
+    club_anonymity="do the members of the club hide among each other?",
+) | {str(example["value"]["name"]): dict(example) for example in BY_MEASURE.values()}
 
 NAMES: Final = tuple(MEASUREMENTS)
 """The measurements that the examples make."""

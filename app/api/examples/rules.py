@@ -8,6 +8,11 @@ from app.api.examples.form import Examples, bodies
 
 RULES: Final = bodies(
     {
+        "name": "club-rule",
+        "dataset": "club",
+        "rule": {"kind": "table_level", "levels": {"city": 2, "birth_date": 1}},
+    },
+    {
         "name": "proposal",
         "dataset": "members",
         "rule": {"kind": "table_level", "levels": {"city": 1, "birth_date": 2, "income": 1}},
@@ -68,6 +73,7 @@ RULES: Final = bodies(
         "dataset": "members",
         "rule": {"kind": "at_least", "rule": "exceptions", "levels": {"city": 2, "birth_date": 1}},
     },
+    club_rule="states, and no dates of birth",
     proposal="counties, years of birth, incomes by ten thousand",
     exceptions="two records that need more care than the others",
     no_small_classes="states and years of birth; records that would stand alone are suppressed",
@@ -181,8 +187,10 @@ MECHANISM_PREVIEWS: Final = bodies(
 )
 
 RELEASES: Final = bodies(
+    {"name": "club-release", "dataset": "club", "rule": "club-optimum"},
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
     _PERTURBED,
+    club_release="the members under the best rule that was found",
     members_release="the members under the best rule",
     residents_perturbed="the residents, with the education of each drawn anew",
 )

@@ -36,14 +36,7 @@ from app.services.resources import DataFormat, Scope
 COLLECTION = Collection(
     "assessment",
     AssessmentSummary,
-    (
-        "proposal-score",
-        "proposal-score-by-run",
-        "as-is-score",
-        "attackers-score",
-        "bounded-score",
-        "suspicion-score",
-    ),
+    (*ASSESSMENTS, *ASSESSMENT_RUNS),
     write_scope=Scope.ASSESS,
 )
 

@@ -21,6 +21,8 @@ class ProblemFault(Described):
     code: Annotated[str, Field(description="Kind of fault, for programs.", examples=["missing"])]
     message: Annotated[str, Field(description="What is wrong.", examples=["Field required"])]
     remedy: Annotated[str, Field(description="What would be right.", examples=["Add the field."])]
+    choices: list[str] | None = None
+    """What can be said instead, where that is one of a few things, such as the sheets of a workbook."""
 
 
 class Problem(Described):

@@ -24,7 +24,11 @@ const answered = (form, request) => {
     return;
   }
   document.title = page.title;
+  // What was chosen stays chosen, so that whoever says which sheet it is need not look for the file again.
+  const { files } = document.querySelector("main input[type=file]");
   document.querySelector("main").replaceWith(main);
+  const input = main.querySelector("input[type=file]");
+  if (input) input.files = files;
   (document.querySelector("#faults") ?? document.querySelector("main")).focus();
 };
 

@@ -244,7 +244,7 @@ def test_files_that_are_no_workbook_are_called_what_they_are(content: bytes, cod
 def test_files_that_are_no_csv_are_called_what_they_are(content: bytes, words: str, remedy: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         require_kind(content, UploadFormat.CSV)
-    code, said, help_ = astuple(caught.value.faults[0])[1:]
+    code, said, help_ = astuple(caught.value.faults[0])[1:4]
     assert (code, words in said, remedy in help_) == ("other-file", True, True)
 
 

@@ -219,4 +219,4 @@ def _fault(body: dict[str, Any]) -> InvalidInput | TooLarge:
     if "limit" in body:
         kind = TooCostly if body["code"] == TooCostly.code else TooLarge
         return kind(body["message"], body["remedy"], body["limit"])
-    return InvalidInput([Fault(**fault) for fault in body["faults"]])
+    return InvalidInput([Fault(**{**fault, "choices": tuple(fault["choices"])}) for fault in body["faults"]])

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from app.domain.errors import InvalidInput, TooCostly, TooLarge
+from app.domain.errors import Fault, InvalidInput, TooCostly, TooLarge
 from app.services.datasets.ingest.dialect import UploadLimits
 
 ROWS_NAMED: Final = 10
@@ -26,9 +26,11 @@ def in_rows(rows: Sequence[int], total: int | None = None) -> str:
     return f"in rows {shown}" + (f" and {more} more" if more else "")
 
 
-def content_fault(code: str, message: str, remedy: str, pointer: str = "/body") -> InvalidInput:
+def content_fault(
+    code: str, message: str, remedy: str, pointer: str = "/body", choices: Sequence[str] = ()
+) -> InvalidInput:
     """One fault of the uploaded content."""
-    return InvalidInput.of(pointer, code, message, remedy)
+    return InvalidInput([Fault(pointer, code, message, remedy, tuple(choices))])
 
 
 def empty_file() -> InvalidInput:

@@ -66,13 +66,14 @@ def has_doctype() -> InvalidInput:
     )
 
 
-def no_sheet() -> InvalidInput:
+def no_sheet(hidden: Sequence[str]) -> InvalidInput:
     """Nothing but charts, or hidden sheets."""
     return content_fault(
         "no-sheet",
         "The workbook has no visible sheet of cells.",
         "Show the sheet that holds the table, or name it as sheet.",
         "/sheet",
+        hidden,
     )
 
 
@@ -83,6 +84,7 @@ def which_sheet(visible: Sequence[str]) -> InvalidInput:
         f"The workbook has {len(visible)} visible sheets: {sheets(visible)}.",
         "Name the one that holds the table as sheet.",
         "/sheet",
+        visible,
     )
 
 
@@ -93,6 +95,7 @@ def unknown_sheet(name: str, visible: Sequence[str]) -> InvalidInput:
         f"The workbook has no sheet {name!r}.",
         f"Its visible sheets are: {sheets(visible)}.",
         "/sheet",
+        visible,
     )
 
 

@@ -70,7 +70,7 @@ def _chosen(sheets: list[Sheet], name: str | None) -> Sheet:
     visible = [sheet for sheet in sheets if sheet.is_visible]
     if name is None:
         if not visible:
-            raise workbook_faults.no_sheet()
+            raise workbook_faults.no_sheet([sheet.name for sheet in sheets])
         if len(visible) > 1:
             raise workbook_faults.which_sheet([sheet.name for sheet in visible])
         return visible[0]
