@@ -119,7 +119,6 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/optimisations/{ref}/policy", best_release.save_policy),
     ("/uploads/{ref}", declared_columns.declare),
     ("/uploads/{ref}/one-row-per-person", one_row.make),
-    ("/datasets/{ref}/profile", profiles.begin),
 )
 """What is sent by forms of a few fields, each of this session."""
 
