@@ -7,9 +7,10 @@ from datetime import datetime
 
 from privacy_risk.answers import cursor_in, items_in
 from privacy_risk.calls import Calls, call, stream
-from privacy_risk.connection import Parameters, waiting
+from privacy_risk.connection import Parameters, in_background, waiting
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
+from privacy_risk.runs import OnProgress, answered
 from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 
@@ -88,11 +89,26 @@ class Collection(Deletable[Pool]):
 
 
 class Answered(Collection[Pool]):
-    """Questions that are answered directly or, above the direct budget, by a run."""
+    """Questions that are answered at once or, if they are large, by a run."""
+
+    @call
+    async def create(self, body: Json, wait_seconds: int = 0) -> Resource:
+        """Ask, or get the identical question: with its result or, being large, the ``run`` that works on it.
+
+        Such a run is waited for up to ``wait_seconds``.
+        """
+        headers = waiting(wait_seconds)
+        return Resource.from_document(await self._connection.post(self._path, body, headers=headers))
+
+    @call
+    async def answer(self, body: Json, on_progress: OnProgress | None = None) -> Resource:
+        """Ask, and wait for the result however long it takes; RunFailed if the run comes to nothing."""
+        asked = await Answered.create(self, body)
+        return await answered(self._connection, self._path, asked, on_progress)
 
     @call
     async def start_run(self, body: Json, wait_seconds: int = 0) -> Run:
-        """Answer in the background, as work above the direct budget must be.
+        """Answer in the background, however small the work is.
 
         As soon as the run has ended, then with its ``result``, or after ``wait_seconds``.
         """
@@ -115,7 +131,7 @@ class Searched(Deletable[Pool]):
         As soon as the run has ended, then with its ``result``, or after ``wait_seconds``. For who waits the
         service does small work at once.
         """
-        headers = waiting(wait_seconds)
+        headers = in_background(wait_seconds)
         return Run.from_document(await self._connection.post(self._path, body, headers=headers))
 
     @call

@@ -147,6 +147,11 @@ class Connection(Generic[Pool]):
         return {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
 
 
+def in_background(wait_seconds: int) -> Mapping[str, str]:
+    """The header that asks for a run, however small the work is; small work is done at once for who waits."""
+    return waiting(wait_seconds) or {"Prefer": "respond-async"}
+
+
 def waiting(seconds: int) -> Mapping[str, str]:
     """The header that asks to be answered at the end of a run, or after so many seconds; none for 0."""
     return {"Prefer": f"wait={seconds}"} if seconds else {}

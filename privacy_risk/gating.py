@@ -257,13 +257,7 @@ def _stored(client: Client, document: Json) -> Resource:
 
 def _evaluated(client: Client, policy: str, body: Json) -> Resource:
     """The evaluation, by a run if it is too much for a direct answer."""
-    try:
-        return client.evaluations.create(policy, body)
-    except ProblemError as problem:
-        if problem.code != "direct-budget-exceeded":
-            raise
-    run = client.runs.wait(client.evaluations.start_run(policy, body).id)
-    return client.evaluations.get(run.document["resource"]["id"])
+    return client.evaluations.answer(policy, body)
 
 
 def _reasons(result: Json) -> Iterator[str]:

@@ -12,6 +12,7 @@ from privacy_risk.connection import VERSION, waiting
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
 from privacy_risk.problems import checked_content
+from privacy_risk.runs import OnProgress, answered
 from privacy_risk.values import Json, Resource, Run
 
 
@@ -56,13 +57,23 @@ class Evaluations(Deletable[Pool], Evidenced[Pool]):
     """Verdicts of policies on releases."""
 
     @call
-    async def create(self, policy: str, body: Json) -> Resource:
-        """Judge directly; refused above the direct budget."""
-        return Resource.from_document(await self._connection.post(_gate(policy), body))
+    async def create(self, policy: str, body: Json, wait_seconds: int = 0) -> Resource:
+        """Judge: the evaluation with its verdict or, being large, the ``run`` that works on it.
+
+        Such a run is waited for up to ``wait_seconds``.
+        """
+        headers = waiting(wait_seconds)
+        return Resource.from_document(await self._connection.post(_gate(policy), body, headers=headers))
+
+    @call
+    async def answer(self, policy: str, body: Json, on_progress: OnProgress | None = None) -> Resource:
+        """Judge, and wait for the verdict however long it takes; RunFailed if the run comes to nothing."""
+        asked = await Evaluations.create(self, policy, body)
+        return await answered(self._connection, self._path, asked, on_progress)
 
     @call
     async def start_run(self, policy: str, body: Json, wait_seconds: int = 0) -> Run:
-        """Judge in the background; the run's result is the verdict.
+        """Judge in the background, however small the work is; the run's result is the verdict.
 
         As soon as the run has ended, then with its ``result``, or after ``wait_seconds``.
         """

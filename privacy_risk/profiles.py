@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from privacy_risk.client import Client
 from privacy_risk.columns import Roles, Said
 from privacy_risk.embedded import client_of
 from privacy_risk.loading import content_name, load, one_row
 from privacy_risk.notebook_views import BAD, GOOD, Bar, bars, view
-from privacy_risk.problems import ProblemError
 from privacy_risk.singled_out import SETS_TOLD, listed, singled_out_told, values_alone_told
 from privacy_risk.tables import Table, table_of
 from privacy_risk.text_tables import html_list, number_text, text_table
@@ -124,11 +122,5 @@ def profiled(client: Client, table: Table, said: Said) -> Profile:
 def measured(client: Client, body: Json) -> Json:
     """The result of a measurement, by a run if it is too much for a direct answer."""
     named = {"name": content_name("measured", body), **body}
-    try:
-        result: dict[str, Any] = client.measurements.create(named).document["result"]
-    except ProblemError as problem:
-        if problem.code != "direct-budget-exceeded":
-            raise
-        run = client.runs.wait(client.measurements.start_run(named).id)
-        return client.runs.result(run.id)
+    result: Json = client.measurements.answer(named).document["result"]
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING
 
+from privacy_risk.answers import text_in
 from privacy_risk.bodies import Content
 from privacy_risk.calls import call, stream
 from privacy_risk.collection import (
@@ -17,6 +18,7 @@ from privacy_risk.collection import (
 from privacy_risk.connection import VERSION, waiting
 from privacy_risk.frames import frame_of, parquet_of
 from privacy_risk.pools import Pool
+from privacy_risk.runs import Runs
 from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 if TYPE_CHECKING:
@@ -184,6 +186,17 @@ class Frontiers(Searched[Pool]):
 
 class Releases(Collection[Pool]):
     """Disclosed tables."""
+
+    @call
+    async def create(self, body: Json) -> Resource:
+        """Create the release, or get the identical one that exists; a draw that is a run is waited for."""
+        document = await self._connection.post(self._path, body)
+        if "sha256" in document:
+            return Resource.from_document(document)
+        run = Run.from_document(document)
+        await Runs.wait(Runs(self._connection, "/runs"), run.id)
+        made = text_in(await Runs.result(Runs(self._connection, "/runs"), run.id), "release")
+        return await Releases.get(self, made)
 
     @call
     async def plan(self, body: Json) -> Json:

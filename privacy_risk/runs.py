@@ -10,12 +10,14 @@ import httpx
 
 from privacy_risk.answers import cursor_in, items_in
 from privacy_risk.calls import Calls, call, stream
-from privacy_risk.connection import waiting
+from privacy_risk.connection import Connection, waiting
 from privacy_risk.events import EventParser
 from privacy_risk.periods import period
 from privacy_risk.pools import Pool
 from privacy_risk.problems import RunFailed
-from privacy_risk.values import Json, Progress, Run, RunEvent, RunPage
+from privacy_risk.values import Json, Progress, Resource, Run, RunEvent, RunPage
+
+OnProgress = Callable[[Progress], None]
 
 
 class Runs(Calls[Pool]):
@@ -92,7 +94,7 @@ class Runs(Calls[Pool]):
                 yield event
 
     @call
-    async def wait(self, run_id: str, on_progress: Callable[[Progress], None] | None = None) -> Run:
+    async def wait(self, run_id: str, on_progress: OnProgress | None = None) -> Run:
         """Wait for the run's end, reporting progress on the way; RunFailed unless it has succeeded.
 
         Connects again if the stream of events breaks off; a service that stays away ends the wait with
@@ -111,3 +113,13 @@ class Runs(Calls[Pool]):
                 if run.state != "succeeded":
                     raise RunFailed(run)
                 return run
+
+
+async def answered(
+    connection: Connection[Pool], path: str, asked: Resource, on_progress: OnProgress | None
+) -> Resource:
+    """A question with its result, once its run has ended if it has become one; ``path`` is of its kind."""
+    if asked.run is None:
+        return asked
+    await Runs.wait(Runs(connection, "/runs"), asked.run.id, on_progress)
+    return Resource.from_document(await connection.get_json(f"{path}/{asked.id}"))

@@ -23,6 +23,12 @@ class Resource:
     sha256: str
     document: Mapping[str, Any]
 
+    @property
+    def run(self) -> Run | None:
+        """The run that a question which was just asked has become, being too large to be answered at once."""
+        document = self.document.get("run")
+        return None if document is None else Run.from_document(document)
+
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Resource:
         """Read the service's JSON."""

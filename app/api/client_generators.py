@@ -90,9 +90,9 @@ def _tell_choices_by_pattern(schema: dict[str, Any]) -> None:
 
 
 def _answer_existing_as_created(responses: dict[str, Any]) -> None:
-    """A resource that was there already has the form of a created one."""
-    if "201" in responses and "200" in responses:
-        responses["200"].setdefault("content", copy.deepcopy(responses["201"]["content"]))
+    """A resource that was there already, or is not finished, has the form of a created one."""
+    for status in {"200", "202"} & responses.keys() if "201" in responses else ():
+        responses[status].setdefault("content", copy.deepcopy(responses["201"]["content"]))
 
 
 def _describe_stream(content: dict[str, Any]) -> None:

@@ -101,7 +101,7 @@ async def _own_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, PrivacyRiskError):
         raise error
     request.state.problem = error.code
-    body = body_of_error(error, request.state.request_id, request.scope["path"])
+    body = body_of_error(error, request.state.request_id)
     return problem_response(body, headers_of_error(error))
 
 

@@ -213,5 +213,5 @@ class BodyLimit:
     async def _refuse(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
         error = body_too_large(limit)
         scope["state"]["problem"] = error.code
-        body = body_of_error(error, scope["state"]["request_id"], scope["path"])
+        body = body_of_error(error, scope["state"]["request_id"])
         await problem_response(body)(scope, receive, send)

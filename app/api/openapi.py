@@ -22,7 +22,7 @@ from app.api.routers.collection import CLEAN_UP
 from app.api.routes import Route
 from app.api.schemas.problems import Problem
 
-VERSION: Final = "1.0.0"
+VERSION: Final = "1.1.0"
 """Version of the interface, not of the software: its first number is that of the path."""
 
 DESCRIPTION: Final = """\
@@ -40,6 +40,10 @@ change: creating an identical one again answers 200 with the one that exists, ot
 name 409.
 
 **Errors** are problem documents (RFC 9457); [each type has a page](/problems).
+
+**Questions.** What is small is answered at once, 201, or 200 the second time. What is large becomes a run by
+itself: 202, whose `Location` is the run's address; with `Prefer: wait=20` the service waits up to 20 s for
+its end first.
 
 **Repeats.** Every POST takes an `Idempotency-Key`: a repeated request is answered as the first one was.
 

@@ -13,7 +13,6 @@ from starlette.responses import JSONResponse
 
 from app.domain.errors import (
     Conflict,
-    DirectBudgetExceeded,
     Fault,
     Forbidden,
     InvalidInput,
@@ -191,9 +190,10 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "direct-budget-exceeded",
         422,
         "The work is too large for a direct answer",
-        "By its estimate the computation would exceed the time or memory of a direct answer. `cost` holds "
-        "the estimate and `run_route` the address that takes the same body and does the work in the "
-        "background.",
+        "Answered before version 1.1 of the interface only: since then such work becomes a run by itself, "
+        "which is answered with status 202. By its estimate the computation would exceed the time or memory "
+        "of a direct answer. `cost` holds the estimate and `run_route` the address that takes the same body "
+        "and does the work in the background.",
         "Send the same body to `run_route` and follow the run.",
     ),
     ProblemType(
@@ -280,8 +280,8 @@ def _told(fault: Fault) -> dict[str, Any]:
     return {name: said for name, said in asdict(fault).items() if said or name != "choices"}
 
 
-def body_of_error(error: PrivacyRiskError, request_id: str, path: str) -> dict[str, Any]:
-    """The problem document of an error of the product's own tree, met at this path."""
+def body_of_error(error: PrivacyRiskError, request_id: str) -> dict[str, Any]:
+    """The problem document of an error of the product's own tree."""
     extensions: dict[str, Any] = {"remedy": error.remedy} if error.remedy else {}
     match error:
         case InvalidInput():
@@ -293,13 +293,6 @@ def body_of_error(error: PrivacyRiskError, request_id: str, path: str) -> dict[s
             extensions["details"] = error.details
         case TooLarge():
             extensions["limit"] = error.limit
-        case DirectBudgetExceeded():
-            # Whatever is answered at once has the route of its runs below its own.
-            extensions |= {
-                "remedy": f"Send the same body to {path}/runs; it is computed in the background.",
-                "cost": error.cost,
-                "run_route": f"{path}/runs",
-            }
         case MemoryLimitExceeded():
             extensions |= {"cost": error.cost, "limit": error.limit}
         case QuotaExceeded(quota=quota) | RateLimited(quota=dict(quota)):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from app.services.datasets.dictionary_sets import DictionarySetService
     from app.services.datasets.example_data import ExampleDataService
     from app.services.datasets.hierarchies import HierarchyService
+    from app.services.datasets.proposed_datasets import ProposedDatasetService
     from app.services.datasets.uploads import UploadService
     from app.services.gates.evaluations import EvaluationService
     from app.services.gates.evidence_service import EvidenceService
@@ -46,6 +47,7 @@ class Services:
     hierarchies: HierarchyService
     uploads: UploadService
     datasets: DatasetService
+    proposed_datasets: ProposedDatasetService
     dictionaries: DictionaryService
     dictionary_sets: DictionarySetService
     dictionary_orders: DictionaryOrderService

@@ -94,14 +94,7 @@ class Gate:
         return evaluation
 
     def _answered(self, ref: str, named: Json) -> Resource:
-        try:
-            return self._client.evaluations.create(ref, named)
-        except ProblemError as problem:
-            if problem.code != "direct-budget-exceeded":
-                raise
-        run = self._client.evaluations.start_run(ref, named)
-        self._client.runs.wait(run.id, self._told)
-        return self._client.evaluations.get(named["name"])
+        return self._client.evaluations.answer(ref, named, self._told)
 
     def store(self, policy: Json | str) -> str:
         """``NAME@VERSION`` of the stored policy; a document is stored, unless it is already."""
@@ -123,11 +116,4 @@ class Gate:
 
 def measured(client: Client, body: Json) -> Json:
     """The result of a measurement; a ProblemError for what the service refuses."""
-    try:
-        found = client.measurements.create(body).document["result"]
-    except ProblemError as problem:
-        if problem.code != "direct-budget-exceeded":
-            raise
-        run = client.runs.wait(client.measurements.start_run(body).id, lambda progress: None)
-        found = client.runs.result(run.id)
-    return dict(found)
+    return dict(client.measurements.answer(body).document["result"])

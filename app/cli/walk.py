@@ -14,7 +14,7 @@ from app.cli.described_columns import Attribute
 from app.cli.journey import Journey, TableFile, declared, harm_of, with_hierarchy
 from app.cli.progress import Listener
 from app.cli.tables_file import Json
-from privacy_risk import Client, ProblemError, Resource, Run
+from privacy_risk import Client, Resource, Run
 
 SHOWN_RECORDS = 3
 
@@ -183,13 +183,10 @@ class Walk:
         rule: str | Json = {"kind": "identity"} if name == self._own("as-is") else name
         with self._step(step) as say:
             body = self.question() | {"name": f"{name}-score", "rule": rule}
-            try:
-                assessment = self.client.assessments.create(body)
-            except ProblemError as problem:
-                if problem.code != "direct-budget-exceeded":
-                    raise
-                self._finish(step, self.client.assessments.start_run(body))
-                assessment = self.client.assessments.get(f"{name}-score")
+            assessment = self.client.assessments.create(body)
+            if assessment.run is not None:
+                self._finish(step, assessment.run)
+                assessment = self.client.assessments.get(assessment.id)
             result: Json = assessment.document["result"]
             say.append(
                 f"risk {_number(result['risk_average'])} on average, {_number(result['risk_max'])} at most"

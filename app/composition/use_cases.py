@@ -17,6 +17,7 @@ from app.services.datasets.dictionary_orders import DictionaryOrderService
 from app.services.datasets.dictionary_sets import DictionarySetService
 from app.services.datasets.hierarchies import HierarchyService
 from app.services.datasets.ingest.dialect import UploadLimits
+from app.services.datasets.proposed_datasets import ProposedDatasetService
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.uploads import UploadService
 from app.services.gates.completion import Completion
@@ -97,11 +98,14 @@ def use_cases_within(
     budget = claimant.budget
     execution = run_execution(store, loader, loader, budget.bytes, clock)
     completion = Completion(EvidenceIssuer(clock))
+    hierarchies, uploads = HierarchyService(store), UploadService(store, limits)
+    datasets = DatasetService(store, loader)
     return Services(
         tenants=TenantService(store, registry, clock),
-        hierarchies=HierarchyService(store),
-        uploads=UploadService(store, limits),
-        datasets=DatasetService(store, loader),
+        hierarchies=hierarchies,
+        uploads=uploads,
+        datasets=datasets,
+        proposed_datasets=ProposedDatasetService(uploads, hierarchies, datasets),
         dictionaries=DictionaryService(store, loader),
         dictionary_sets=DictionarySetService(store),
         dictionary_orders=DictionaryOrderService(store, loader),

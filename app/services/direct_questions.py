@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from dataclasses import asdict
 from typing import Generic, Protocol, TypeVar
 
 from app.domain.errors import DirectBudgetExceeded
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
-from app.services.questions import Answer, DirectBudget, Plan, Q, QuestionService, R, Route, Workload
+from app.services.questions import (
+    Answer,
+    DirectBudget,
+    Plan,
+    Q,
+    QuestionService,
+    R,
+    Route,
+    RunStarted,
+    Workload,
+)
 from app.services.resources import Actor, JsonObject
 
 
@@ -29,6 +40,13 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
     def __init__(self, store: Store, loader: TableLoader, budget: DirectBudget) -> None:
         super().__init__(store, loader)
         self._budget = budget
+
+    async def ask(self, actor: Actor, request: R, *, prefers_run: bool = False) -> Answer | RunStarted:
+        """Answer now what is small; what is large, or takes far longer than was expected, becomes a run."""
+        if not prefers_run:
+            with contextlib.suppress(DirectBudgetExceeded):
+                return await self.create(actor, request)
+        return await self.create_run(actor, request)
 
     async def create(self, actor: Actor, request: R) -> Answer:
         """Answer now; DirectBudgetExceeded if the estimate is above the budget: it must be a run.

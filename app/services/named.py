@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
 
+from app.domain.errors import Conflict, NotFound
 from app.services.gates.evidence_masking import shown_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.resources import (
@@ -15,6 +16,7 @@ from app.services.resources import (
     NewResource,
     Page,
     Period,
+    Run,
     Scope,
     Stored,
     check_name,
@@ -22,6 +24,9 @@ from app.services.resources import (
 )
 
 _PER_READ: Final = 200
+
+_MADE_BY: Final = {Kind.RULE: Kind.OPTIMISATION, Kind.RELEASE: Kind.DRAW}
+"""Kinds of what a run stores under the name of its question, and of that."""
 
 
 class NamedResources:
@@ -68,6 +73,7 @@ class NamedResources:
     async def _add(self, actor: Actor, new: NewResource) -> Created:
         """Store a new resource and its audit event in one transaction."""
         async with self._store.work(actor.tenant) as work:
+            await refuse_promised(work, new.kind, new.name)
             stored, created = await add_resource(work, actor, new)
             await work.commit()
         return Created(shown_resource(actor, stored), created)
@@ -100,6 +106,29 @@ async def all_resources(
         cursor = page.next_cursor
         if cursor is None:
             return found
+
+
+async def latest_run(work: UnitOfWork, stored: Stored) -> Run | None:
+    """The resource's latest run; None if it has none."""
+    runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
+    return runs[0] if runs else None
+
+
+async def refuse_promised(work: UnitOfWork, kind: Kind, name: str, own: Collection[str] = ()) -> None:
+    """Refuse a name under which a run is to store what it finds, unless its question's hash is of ``own``."""
+    if kind not in _MADE_BY:
+        return
+    try:
+        question = await work.resources.described(_MADE_BY[kind], name)
+    except NotFound:
+        return
+    run = None if question.sha256 in own else await latest_run(work, question)
+    if run is not None and not run.state.is_final:
+        raise Conflict(
+            f"A run is at work that is to store a {kind.value} under the name {name!r}.",
+            "Choose another name, or cancel that run first.",
+            {"existing": {"kind": "run", "name": name, "id": run.id}},
+        )
 
 
 async def add_resource(

@@ -27,7 +27,7 @@ from app.domain.errors import (
 from app.services.answers import Recalled, SharedAnswer, SharedAnswers
 from app.services.datasets.tables import TableLoader
 from app.services.gates.evidence_masking import shown_answer, shown_resource
-from app.services.named import NamedResources, add_resource
+from app.services.named import NamedResources, add_resource, latest_run
 from app.services.ports import Store, UnitOfWork
 from app.services.recollection import Recollection
 from app.services.resources import (
@@ -106,12 +106,14 @@ class Answer:
     """A question with its result, which is None until a run has brought it, as the actor may see them.
 
     ``beside`` is what is shown with them, by name; ``created`` says whether asking has stored the question.
+    ``run`` is what was started to answer it, if it was too large to be answered at once.
     """
 
     resource: Stored
     result: JsonObject | None
     beside: JsonObject = field(default_factory=dict)
     created: bool = False
+    run: Run | None = None
 
 
 @dataclass(frozen=True)
@@ -366,9 +368,3 @@ async def new_run(
         return run, None
     # Nobody else knows of it yet.
     return run, await work.runs.claim(run.id, claimant.worker, 0.0)
-
-
-async def latest_run(work: UnitOfWork, stored: Stored) -> Run | None:
-    """The resource's latest run; None if it has none."""
-    runs, _ = await work.runs.list(resource_id=stored.id, state=None, limit=1, cursor=None)
-    return runs[0] if runs else None

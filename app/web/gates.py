@@ -80,20 +80,14 @@ async def judge(visit: Visit, form: Form, file: SentFile) -> Page | Response:
 
 async def _judged(visit: Visit, form: Form, body: Json, notes: list[str] | None = None) -> Page | Response:
     try:
-        try:
-            verdict = await visit.client.evaluations.create(visit.ref, body)
-            return RedirectResponse(address("evaluations", verdict.name), 303)
-        except ProblemError as problem:
-            if problem.code != "direct-budget-exceeded":
-                raise
-        run = await visit.client.evaluations.start_run(visit.ref, body, wait_seconds=SECONDS)
+        verdict = await visit.client.evaluations.create(visit.ref, body, wait_seconds=SECONDS)
     except ProblemError as problem:
         form = form.refused(problem, _place)
         form = form.with_faults(*(Fault(FIELD, note) for note in notes or ()))
         return await _page(visit, form)
-    if run.state == "succeeded":
-        return RedirectResponse(address("evaluations", run.document["resource"]["name"]), 303)
-    return RedirectResponse(address("runs", run.id), 303)
+    if verdict.run is None or verdict.run.is_final:
+        return RedirectResponse(address("evaluations", verdict.name), 303)
+    return RedirectResponse(address("runs", verdict.run.id), 303)
 
 
 def _place(place: str) -> str:

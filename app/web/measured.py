@@ -26,13 +26,9 @@ async def answered(visit: Visit, body: Json, content: str) -> Json | None:
     again for something else.
     """
     named = {"name": content_name("measured", {**body, "content": content}), **body}
-    try:
-        return dict((await visit.client.measurements.create(named)).document["result"])
-    except ProblemError as problem:
-        if problem.code != "direct-budget-exceeded":
-            raise
-    run = await visit.client.measurements.start_run(named, wait_seconds=_LONGEST_SECONDS)
-    return run.result
+    found = await visit.client.measurements.create(named, wait_seconds=_LONGEST_SECONDS)
+    result: Json | None = found.document["result"]
+    return result
 
 
 async def measured(visit: Visit, body: Json, content: str) -> Json | None:

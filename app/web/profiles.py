@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from starlette.responses import RedirectResponse, Response
-
-from app.web.forms import Form
 from app.web.runs import told
 from app.web.visits import Page, Visit
 from app.web.words import ROWS_SAID, address, is_ref, model_name, number, share
-from privacy_risk import Json, ProblemError
+from privacy_risk import Json, ProblemError, Run
 from privacy_risk.persons import rows_told
 from privacy_risk.singled_out import listed, singled_out_told, values_alone_told
 
@@ -62,34 +60,30 @@ async def profile(visit: Visit) -> Page:
     asked = visit.request.query_params.get("run", "")
     run = await visit.client.runs.get(asked) if is_ref(asked) else None
     if run is not None and run.state != "succeeded":
-        return Page("profile.html", {**shown, "run": {**told(run), "id": run.id, "error": run.error}})
+        return Page("profile.html", {**shown, "run": _followed(run)})
     try:
-        found = (await visit.client.measurements.create(_question(dataset))).document["result"]
+        found = await visit.client.measurements.create(_question(dataset))
     except ProblemError as problem:
-        if problem.code == "direct-budget-exceeded":
-            return Page("profile.html", {**shown, "takes_a_run": True})
         if problem.status not in (403, 409, 422):
             raise
         return Page("profile.html", {**shown, "refusal": problem.document}, problem.status)
-    return Page("profile.html", {**shown, **_in_words(dataset, found)})
+    if found.run is not None and not found.run.is_final:
+        return Page("profile.html", {**shown, "run": _followed(found.run)})
+    return Page("profile.html", {**shown, **_in_words(dataset, found.document["result"])})
 
 
-async def begin(visit: Visit, _: Form) -> Response:
-    """Begin the runs that measure a large dataset."""
-    dataset = (await visit.client.datasets.get(visit.ref)).document
-    return RedirectResponse(await begun(visit, dataset), 303)
+def _followed(run: Run) -> Json:
+    """What the page shows of a run that is measuring."""
+    return {**told(run), "id": run.id, "error": run.error}
 
 
 async def begun(visit: Visit, dataset: Json) -> str:
     """The address of the profile once it is measured or has its run; an equal run is not repeated."""
     run = None
     if quasi_identifiers(dataset):
-        try:
-            await visit.client.measurements.create(_question(dataset))
-        except ProblemError as problem:
-            if problem.code == "direct-budget-exceeded":  # of anything else the page of the profile tells
-                run = (await visit.client.measurements.start_run(_question(dataset))).id
-    return address("datasets", dataset["name"], "profile", run=run)
+        with contextlib.suppress(ProblemError):  # the page of the profile tells
+            run = (await visit.client.measurements.create(_question(dataset))).run
+    return address("datasets", dataset["name"], "profile", run=None if run is None else run.id)
 
 
 def quasi_identifiers(dataset: Json) -> list[str]:

@@ -18,6 +18,8 @@ from app.web.rules import sample_of
 from app.web.visits import Page, Visit, found
 from app.web.words import address, heights_of
 from privacy_risk import Json, ProblemError
+from privacy_risk.collection import Answered
+from privacy_risk.pools import AwaitedPool
 
 LEVELS: Final = "rule/levels/"
 """What the name of an attribute's field begins with: its place in the request."""
@@ -171,15 +173,16 @@ async def _previewed(
     if isinstance(rule, Form):
         return rule, Preview()
     about: dict[str, Any] = {"dataset": dataset, "rule": rule}
-    measure = visit.client.measurements.create
+    measurements, assessments = visit.client.measurements, visit.client.assessments
     notes: list[str] = []
     try:
-        classes = await _unless_costly(measure({**about, "measure": {"kind": "equivalence_classes"}}), notes)
-        loss = await _unless_costly(measure({**about, "measure": WHOLE_LOSS}), notes)
+        counted = {**about, "measure": {"kind": "equivalence_classes"}}
+        classes = await _unless_costly(measurements, counted, notes)
+        loss = await _unless_costly(measurements, {**about, "measure": WHOLE_LOSS}, notes)
         score = None
         if form.text("dictionary") and form.text("sensitivity"):
             against = {name: form.text(name) for name in ("dictionary", "sensitivity")}
-            score = await _unless_costly(visit.client.assessments.create({**about, **against}), notes)
+            score = await _unless_costly(assessments, {**about, **against}, notes)
     except ProblemError as problem:
         return form.refused(problem), Preview()
     sample = await sample_of(visit, dataset, rule)
@@ -188,15 +191,16 @@ async def _previewed(
     return form, Preview(classes, loss, score, sample, tuple(dict.fromkeys(notes)))
 
 
-async def _unless_costly(answer: Any, notes: list[str]) -> Json | None:  # noqa: ANN401 - a call
+async def _unless_costly(questions: Answered[AwaitedPool], body: Json, notes: list[str]) -> Json | None:
     """The result; None, with a note, where the key may not ask, or the work is too much for a preview."""
     try:
-        result: Json = (await answer).document["result"]
+        if (await questions.plan(body))["route"] == "run":
+            notes.append("This takes too long to be scored here: store the rule, then score it by a run.")
+            return None
+        result: Json = (await questions.create(body)).document["result"]
     except ProblemError as problem:
         if problem.status == 403:
             notes.append("Your key may not score rules (scope assess).")
-        elif problem.code == "direct-budget-exceeded":
-            notes.append("This takes too long to be scored here: store the rule, then score it by a run.")
         elif problem.code == "not-supported":
             notes.append(str(problem.document.get("detail", "")))
         else:

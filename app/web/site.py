@@ -124,7 +124,6 @@ FORMS: Final[tuple[tuple[str, FormHandler], ...]] = (
     ("/optimisations/{ref}/policy", best_release.save_policy),
     ("/uploads/{ref}", declared_columns.declare),
     ("/uploads/{ref}/one-row-per-person", one_row.make),
-    ("/datasets/{ref}/profile", profiles.begin),
     ("/releases/{ref}/withdrawal", release_ledger.withdraw),
     *((f"/{kind}/{{ref}}/delete", erasures.erase(kind)) for kind in erasures.DELETED),
 )

@@ -91,7 +91,7 @@ async def test_where_nothing_is_feasible_the_nearest_is_told(api, journey: httpx
 async def test_an_equal_question_stores_the_rules_under_its_own_name(api, journey: httpx.AsyncClient):
     again = EXAMPLES[NAME] | {"name": "again"}
     run = await journey.post("/v1/optimisations", json=again)
-    assert run.status_code == 202
+    assert run.status_code == 201
     rules = [(await journey.get(f"/v1/rules/{name}-one-level-per-column")).json() for name in (NAME, "again")]
     assert rules[0]["sha256"] == rules[1]["sha256"]
 

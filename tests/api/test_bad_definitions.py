@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,7 @@ from app.api.examples.rules import RULES
 from app.api.examples.searches import OPTIMISATIONS
 from app.services.questions import DirectBudget
 from tests.api.problem_documents import pointers, problem_of
+from tests.processes import HANG_SECONDS
 
 pytestmark = pytest.mark.anyio
 
@@ -432,7 +434,7 @@ async def test_an_infeasible_threshold_is_a_result_that_says_by_how_much(api, jo
         **objective("min_risk", utility_floor=50),
     )
     started = await journey.post("/v1/optimisations", json=body)
-    assert started.status_code == 202
+    assert started.status_code == 201
     await api.work_off(started.json()["id"])
     assert (await journey.get("/v1/runs/infeasible")).json()["state"] == "succeeded"
     result = (await journey.get("/v1/runs/infeasible/result")).json()
@@ -498,18 +500,53 @@ async def _refused(
     assert said in text
 
 
-async def test_a_direct_answer_that_would_take_too_long_names_the_run_route(api, journey, monkeypatch):
+async def test_what_would_take_too_long_to_be_answered_at_once_becomes_a_run(api, journey, monkeypatch):
     monkeypatch.setattr(api.services.assessments, "_budget", DirectBudget(0.0, 0))
     rule = {"kind": "suppression", "attributes": ["race"]}
     body = example(ASSESSMENTS, "as-is-score", name="large", rule=rule)
-    problem = problem_of(await journey.post("/v1/assessments", json=body), 422, "direct-budget-exceeded")
-    assert problem["run_route"] == "/v1/assessments/runs"
     plan = await journey.post("/v1/assessments/plans", json=body)
     assert (plan.status_code, plan.json()["route"]) == (200, "run")
-    started = await journey.post(problem["run_route"], json=body)
-    assert started.status_code == 202
-    await api.work_off(started.json()["id"])
-    assert (await journey.get("/v1/assessments/large")).json()["result"]["n_records"] == 12
+    asked = await journey.post("/v1/assessments", json=body)
+    assert (asked.status_code, asked.json()["result"]) == (202, None)
+    run = asked.json()["run"]
+    assert asked.headers["location"] == f"/v1/runs/{run['id']}"
+    again = await journey.post("/v1/assessments", json=body, headers={"Prefer": "wait=0"})
+    assert (again.status_code, again.json()) == (202, asked.json())
+    twin = await journey.post("/v1/assessments/runs", json=body)
+    assert (twin.status_code, twin.json()) == (202, run)
+    await api.work_off(run["id"])
+    found = (await journey.get("/v1/assessments/large")).json()
+    assert found["result"]["n_records"] == 12
+    done = await journey.post("/v1/assessments", json=body)
+    assert (done.status_code, done.json()) == (200, found)
+    assert done.headers["location"] == f"/v1/assessments/{found['id']}"
+
+
+async def test_whoever_waits_for_a_large_question_is_answered_as_for_a_small_one(api, journey, monkeypatch):
+    monkeypatch.setattr(api.services.assessments, "_budget", DirectBudget(0.0, 0))
+    rule = {"kind": "suppression", "attributes": ["race"]}
+    body = example(ASSESSMENTS, "as-is-score", name="awaited", rule=rule)
+    posting = asyncio.create_task(journey.post("/v1/assessments", json=body, headers={"Prefer": "wait=30"}))
+    async with asyncio.timeout(HANG_SECONDS):
+        while (queued := await journey.get("/v1/runs/awaited")).status_code != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    await api.work_off(queued.json()["id"])
+    answer = await posting
+    found = answer.json()
+    assert (answer.status_code, found["run"]["state"], found["result"]["n_records"]) == (201, "succeeded", 12)
+    assert answer.headers["location"] == f"/v1/assessments/{found['id']}"
+
+
+async def test_whoever_waits_for_a_question_that_comes_to_nothing_is_told_so(api, journey, monkeypatch):
+    monkeypatch.setattr(api.services.assessments, "_budget", DirectBudget(0.0, 0))
+    rule = {"kind": "suppression", "attributes": ["race"]}
+    body = example(ASSESSMENTS, "as-is-score", name="ended", rule=rule)
+    posting = asyncio.create_task(journey.post("/v1/assessments", json=body, headers={"Prefer": "wait=30"}))
+    async with asyncio.timeout(HANG_SECONDS):
+        while (await journey.get("/v1/runs/ended")).status_code != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    await journey.post("/v1/runs/ended/cancel")
+    assert "ended as cancelled" in problem_of(await posting, 409, "conflict")["detail"]
 
 
 async def test_a_dry_run_names_what_is_missing_and_stores_nothing(journey, unchanged):

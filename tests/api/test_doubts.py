@@ -120,3 +120,42 @@ async def test_a_file_compressed_twice_is_called_so(client: httpx.AsyncClient) -
     sent = await client.post("/v1/uploads?name=twice&format=csv.gz", content=twice)
     assert sent.status_code == 422
     assert "compressed by gzip twice" in sent.text
+
+
+TOWNS = "id,town,size\n" + "".join(f"{row},{'Köln' if row % 2 else 'Bonn'},{row % 7}\n" for row in range(40))
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "status", "said"),
+    [
+        (TOWNS.encode("latin-1"), "", 422, "The characters seem to be encoded in latin-1, not in utf-8."),
+        ((20_000 * "1,Bonn,1\n" + TOWNS).encode("cp1252"), "header=false", 422, "latin-1, not in utf-8."),
+        (TOWNS.encode(), "encoding=latin-1", 201, "seem to be encoded in utf-8, not in latin-1."),
+        (TOWNS.replace(",", ";").encode(), "", 201, "the delimiter is probably a semicolon."),
+        (
+            TOWNS.replace(",", ";").replace("town", "town, or city").encode(), "", 422,
+            "Cells seem to be separated by a semicolon, not by a comma.",
+        ),
+        (TOWNS.encode(), "header=false", 201, "looks like column names, and is read as a record."),
+        (b"1,Bonn\n2,Bonn\n3,Ulm\n4,Bonn\n", "", 201, "look like column names, and is read as these."),
+        (b"1,Bonn,1\n2,Bonn,2\n3,Ulm,3\n", "", 422, "look like column names, and is read as these."),
+    ],
+)  # fmt: skip
+async def test_what_is_read_otherwise_than_it_looks_is_told(
+    client: httpx.AsyncClient, content: bytes, query: str, status: int, said: str
+) -> None:
+    sent = await client.post(f"/v1/uploads?name=towns&{query}", content=content, headers=CSV)
+    assert sent.status_code == status, sent.text
+    told = sent.json()["notes"] if status == 201 else [sent.json()["detail"]]
+    assert [own for own in told if own.endswith(said)], told
+
+
+async def test_what_is_read_as_it_looks_has_no_notes(client: httpx.AsyncClient) -> None:
+    for name, content, query in (
+        ("plain", TOWNS.encode(), ""),
+        ("western", TOWNS.encode("latin-1"), "&encoding=latin-1"),
+        ("central", TOWNS.encode("iso8859-2"), "&encoding=iso8859-2"),
+        ("wide", TOWNS.encode("utf-16"), "&encoding=utf-16"),
+    ):
+        sent = await client.post(f"/v1/uploads?name={name}{query}", content=content, headers=CSV)
+        assert (sent.status_code, sent.json()["notes"]) == (201, [])

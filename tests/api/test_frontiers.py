@@ -9,7 +9,7 @@ import pytest
 
 from app.api.frontier_map import draw_frontier
 from tests.api.fixture_f import post, upload
-from tests.api.optimisations import few_records, frontier, frontier_question, not_dominated
+from tests.api.optimisations import IN_BACKGROUND, few_records, frontier, frontier_question, not_dominated
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +111,8 @@ def test_between_two_points_the_picture_shows_the_risk_of_the_more_useful_one():
 async def test_the_picture_has_a_mark_for_every_point(api, fixture):
     problem = problem_of(await fixture.get("/v1/frontiers/all/map"), 404, "not-found")
     assert "frontier" in problem["detail"]
-    run = await post(fixture, "frontiers", frontier_question(name="waiting", max_points=7))
+    asked = frontier_question(name="waiting", max_points=7)
+    run = (await fixture.post("/v1/frontiers", json=asked, headers=IN_BACKGROUND)).json()
     problem_of(await fixture.get("/v1/frontiers/waiting/map"), 409, "conflict")
     assert (await fixture.get("/v1/frontiers/waiting")).json()["result"] is None
     await api.work_off(run["id"])

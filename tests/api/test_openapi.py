@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app.api.openapi import TAGS, made_document
-from app.api.routers.answers import PLAN_MEDIA_TYPE
+from app.api.routers.answers import PLAN_MEDIA_TYPE, RUN_MEDIA_TYPE
 from tests.api.compatibility import breaking_changes
 from tests.api.operations import DOCUMENT, answers_of
 from tests.words import found
@@ -72,7 +72,8 @@ def test_an_operation_answers_one_type_whatever_its_success_is_called():
         answers = [
             {name: own for name, own in answer.get("content", {}).items() if name != PLAN_MEDIA_TYPE}
             for status, answer in operation["responses"].items()
-            if status[0] == "2"
+            # A release is not there before it is drawn: its run is told by a media type of its own.
+            if status[0] == "2" and [*answer.get("content", ())] != [RUN_MEDIA_TYPE]
         ]
         assert all(content == answers[0] for content in answers), f"{method} {path}"
         schemas = [content["schema"] for content in answers[0].values()]

@@ -215,10 +215,6 @@ async def test_what_the_services_raise_becomes_a_problem_with_its_headers(api, c
     assert body["remedy"] == "Do that."
     body = problem_of(await answer(errors.Conflict("No.", "", {"used_by": ["x"]})), 409, "conflict")
     assert body["details"] == {"used_by": ["x"]}
-    error = errors.DirectBudgetExceeded({"seconds": 9})
-    body = problem_of(await answer(error), 422, "direct-budget-exceeded")
-    assert (body["cost"], body["run_route"]) == ({"seconds": 9}, "/v1/rules/runs")
-    assert body["remedy"].startswith("Send the same body to /v1/rules/runs;")
     error = errors.MemoryLimitExceeded(3 * 1024**3, 1024**3, {"bytes": 3 * 1024**3})
     body = problem_of(await answer(error), 422, "memory-limit")
     assert "3,072 MiB" in body["detail"]
@@ -241,7 +237,7 @@ def test_every_error_of_the_product_has_a_type_of_problem():
 
 def test_a_run_that_is_still_at_work_is_waited_for_at_its_address():
     error = NotFinished("run 7 is queued and has no result yet", "wait for the run", {"state": "queued"})
-    body = body_of_error(error, "r-1", "/v1/runs/7/result")
+    body = body_of_error(error, "r-1")
     assert "/v1" not in error.remedy
     assert body["remedy"] == "wait for the run: GET /v1/runs/{id} with the header Prefer: wait=20"
     assert (body["status"], body["details"]) == (409, {"state": "queued"})

@@ -11,6 +11,7 @@ import httpx
 import psycopg
 import pytest
 
+from app.api.routers.answers import RUN_MEDIA_TYPE
 from app.domain.errors import Conflict, QuotaExceeded
 from app.persistence.draws import PostgresDraws
 from app.services.questions import DirectBudget
@@ -74,18 +75,18 @@ async def started(client: httpx.AsyncClient, body: dict[str, Any], status: int =
     return run
 
 
-async def test_a_draw_above_the_direct_budget_is_made_by_the_run_that_the_refusal_names(
+async def test_a_draw_above_the_direct_budget_becomes_a_run(
     api: Api, client: httpx.AsyncClient, draws: Draws
 ):
     await people(client)
-    refused = problem_of(await client.post("/v1/releases", json=asked()), 422, "direct-budget-exceeded")
-    assert refused["run_route"] == "/v1/releases/runs"
-    assert refused["cost"].keys() == {"seconds", "bytes"}
     plan = (await client.post("/v1/releases/plans", json=asked())).json()
     assert (plan["route"], plan["missing"]) == ("run", [])
-    assert plan["seconds"] == pytest.approx(refused["cost"]["seconds"])
 
-    run = await started(client, asked())
+    answer = await client.post("/v1/releases", json=asked())
+    assert (answer.status_code, answer.headers["content-type"]) == (202, RUN_MEDIA_TYPE)
+    run = answer.json()
+    assert answer.headers["Location"] == f"/v1/runs/{run['id']}"
+    assert await started(client, asked()) == run
     assert (run["state"], run["resource"]["kind"], run["resource"]["name"]) == ("queued", "draw", "drawn")
     assert draws() == (0, 0)
     assert (await client.get("/v1/releases")).json()["items"] == []
@@ -98,6 +99,40 @@ async def test_a_draw_above_the_direct_budget_is_made_by_the_run_that_the_refusa
     assert (progress["done"], progress["total"]) == (4, 4)
     created = (await client.get("/v1/audit-events?action=release.create")).json()["items"]
     assert [own["subject"] for own in created] == [release["id"]]
+    again = await client.post("/v1/releases", json=asked(), headers={"Prefer": "respond-async"})
+    assert (again.status_code, again.json()) == (200, release)
+    assert again.headers["Location"] == f"/v1/releases/{release['id']}"
+
+
+async def test_whoever_waits_for_a_large_draw_has_the_release(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    posting = asyncio.create_task(client.post("/v1/releases", json=asked(), headers={"Prefer": "wait=30"}))
+    async with asyncio.timeout(HANG_SECONDS):
+        while (queued := await client.get("/v1/runs/drawn")).status_code != 200:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    await api.work_off(queued.json()["id"])
+    answer = await posting
+    assert (answer.status_code, answer.headers["preference-applied"]) == (201, "wait=30")
+    assert answer.json() == (await client.get("/v1/releases/drawn")).json()
+
+
+async def test_the_name_of_a_release_that_a_run_is_to_draw_is_taken(
+    api: Api, client: httpx.AsyncClient, at_once: httpx.AsyncClient
+):
+    await people(client)
+    run = await started(client, asked())
+    rule = {"kind": "identity"}
+    body = {"name": "as-is", "dataset": "people", "rule": rule}
+    assert (await client.post("/v1/rules", json=body)).status_code == 201
+    for own in (client, at_once):
+        shown = {"name": "drawn", "dataset": "people", "rule": "as-is"}
+        refused = problem_of(await own.post("/v1/releases", json=shown), 409, "conflict")
+        assert refused["details"]["existing"] == {"kind": "run", "name": "drawn", "id": run["id"]}
+    other = asked(mechanism=PERTURBED | {"beta": 3})
+    problem_of(await at_once.post("/v1/releases", json=other), 409, "conflict")
+    await client.post(f"/v1/runs/{run['id']}/cancel")
+    shown = {"name": "drawn", "dataset": "people", "rule": "as-is"}
+    assert (await client.post("/v1/releases", json=shown)).status_code == 201
 
 
 async def test_the_same_question_has_one_run_and_one_draw_under_any_name(
@@ -105,10 +140,10 @@ async def test_the_same_question_has_one_run_and_one_draw_under_any_name(
 ):
     await people(client)
     run = await started(client, asked())
-    assert await started(client, asked("again"), 200) == run
+    assert await started(client, asked("again")) == run
     await api.work_off(run["id"])
     after = await started(client, asked("once-more"), 200)
-    assert (after["id"], after["state"]) == (run["id"], "succeeded")
+    assert (after["id"], after["state"], "result" in after) == (run["id"], "succeeded", True)
     assert draws() == (1, 0)
     names = [own["name"] for own in (await client.get("/v1/releases")).json()["items"]]
     assert names == ["drawn"]
@@ -334,7 +369,7 @@ async def test_a_run_of_a_deleted_release_answers_no_further_question(
 async def test_whoever_waits_has_a_small_draw_at_once(at_once: httpx.AsyncClient):
     await people(at_once)
     answer = await at_once.post("/v1/releases/runs", json=asked(), headers={"Prefer": "wait=20"})
-    assert answer.status_code == 200, answer.text
+    assert answer.status_code == 201, answer.text
     release = (await at_once.get("/v1/releases/drawn")).json()
     run = answer.json()
     assert (run["state"], run["result"]) == ("succeeded", {"release": release["id"]})

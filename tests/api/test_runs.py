@@ -12,6 +12,7 @@ import pytest
 
 from app.api.examples.searches import OPTIMISATIONS
 from app.services.resources import Kind, NewResource
+from tests.api.optimisations import IN_BACKGROUND
 from tests.api.problem_documents import problem_of
 
 pytestmark = pytest.mark.anyio
@@ -22,8 +23,9 @@ QUESTION = OPTIMISATIONS["members-optimum"]["value"]
 async def queued(client: httpx.AsyncClient, name: str = "another", floor: float = 7) -> dict[str, Any]:
     """A run that nobody has begun yet."""
     body = QUESTION | {"name": name, "objective": {"kind": "min_risk", "utility_floor": floor}}
-    started = await client.post("/v1/optimisations", json=body)
+    started = await client.post("/v1/optimisations", json=body, headers=IN_BACKGROUND)
     assert started.status_code == 202, started.text
+    assert started.headers["preference-applied"] == "respond-async"
     assert started.headers["location"] == f"/v1/runs/{started.json()['id']}"
     found: dict[str, Any] = started.json()
     return found
@@ -123,7 +125,7 @@ async def test_a_stopped_search_that_is_asked_for_again_is_the_one_that_was_stop
     api, journey: httpx.AsyncClient
 ):
     body = QUESTION | {"name": "repeated", "objective": {"kind": "min_risk", "utility_floor": 3}}
-    run = (await journey.post("/v1/optimisations", json=body)).json()
+    run = (await journey.post("/v1/optimisations", json=body, headers=IN_BACKGROUND)).json()
     await journey.post("/v1/runs/repeated/stop")
     await api.work_off(run["id"])
     stopped = (await journey.get("/v1/optimisations/repeated")).json()
@@ -157,8 +159,15 @@ async def test_a_stopped_frontier_shows_what_it_found_and_answers_no_other_quest
     api, journey: httpx.AsyncClient, scope
 ):
     body = {key: QUESTION[key] for key in ("dataset", "dictionary", "sensitivity")} | {"scope": scope}
-    whole = (await journey.post("/v1/frontiers", json=body | {"name": "whole", "max_points": 150})).json()
-    stopped = (await journey.post("/v1/frontiers", json=body | {"name": "part", "max_points": 151})).json()
+
+    async def asked(name: str, most: int) -> dict[str, Any]:
+        question = body | {"name": name, "max_points": most}
+        run: dict[str, Any] = (
+            await journey.post("/v1/frontiers", json=question, headers=IN_BACKGROUND)
+        ).json()
+        return run
+
+    whole, stopped = await asked("whole", 150), await asked("part", 151)
     looks = iter([False])
     await api.work_off(whole["id"])
     await api.work_off(stopped["id"], lambda: next(looks, True))
@@ -169,8 +178,7 @@ async def test_a_stopped_frontier_shows_what_it_found_and_answers_no_other_quest
     for point in found["points"]:
         dominating = [p for p in all_of_it["points"] if p["utility"] >= point["utility"]]
         assert min(p["risk"] for p in dominating) >= point["risk"] - point["gap"] - 1e-12
-    again = (await journey.post("/v1/frontiers", json=body | {"name": "again", "max_points": 151})).json()
-    assert again["state"] == "queued"
+    assert (await asked("again", 151))["state"] == "queued"
 
 
 async def test_what_has_no_best_so_far_says_so(api, journey: httpx.AsyncClient):
@@ -220,3 +228,12 @@ async def test_the_result_of_an_optimisation_is_the_result_of_its_run(journey: h
     assert by_run == by_name
     rule = (await journey.get("/v1/rules/members-optimum")).json()
     assert rule["levels"] == by_name["rule"]["levels"]
+
+
+async def test_the_name_of_a_rule_that_a_run_is_to_find_is_taken(api, journey: httpx.AsyncClient):
+    run = await queued(journey, "promised")
+    rule = {"name": "promised", "dataset": QUESTION["dataset"], "rule": {"kind": "identity"}}
+    refused = problem_of(await journey.post("/v1/rules", json=rule), 409, "conflict")
+    assert refused["details"]["existing"] == {"kind": "run", "name": "promised", "id": run["id"]}
+    await api.work_off(run["id"])
+    assert (await journey.get("/v1/runs/promised")).json()["state"] == "succeeded"

@@ -19,6 +19,7 @@ from app.api.examples.measurements import RUNS as MEASUREMENT_RUNS
 from app.api.examples.searches import FRONTIERS, OPTIMISATIONS
 from app.domain.search.table_rules.table_level import TableEnumeration
 from app.services.questions import DirectBudget
+from tests.api.optimisations import IN_BACKGROUND
 from tests.api.problem_documents import problem_of
 from tests.processes import HANG_SECONDS
 
@@ -67,8 +68,9 @@ class Search:
         monkeypatch.setattr(TableEnumeration, "run_block", counted)
 
 
-async def test_small_work_is_answered_at_once_with_what_a_worker_would_have_found(api, journey):
-    queued = await journey.post("/v1/optimisations", json=asked("best"))
+@pytest.mark.parametrize("preference", [{}, WAIT], ids=["plain", "waiting"])
+async def test_small_work_is_answered_at_once_with_what_a_worker_would_have_found(api, journey, preference):
+    queued = await journey.post("/v1/optimisations", json=asked("best"), headers=IN_BACKGROUND)
     assert queued.status_code == 202
     assert "result" not in queued.json()
     await api.work_off(queued.json()["id"])
@@ -77,9 +79,9 @@ async def test_small_work_is_answered_at_once_with_what_a_worker_would_have_foun
     for kind in ("rules", "optimisations"):
         assert (await journey.delete(f"/v1/{kind}/best")).status_code == 204
 
-    response = await journey.post("/v1/optimisations", json=asked("best"), headers=WAIT)
-    assert response.status_code == 200, response.text
-    assert response.headers["preference-applied"] == "wait=30"
+    response = await journey.post("/v1/optimisations", json=asked("best"), headers=preference)
+    assert response.status_code == 201, response.text
+    assert response.headers.get("preference-applied") == preference.get("Prefer")
     run = response.json()
     assert response.headers["location"] == f"/v1/runs/{run['id']}"
     assert (run["state"], run["attempt"]) == ("succeeded", 1)
@@ -108,7 +110,7 @@ async def test_small_work_is_answered_at_once_with_what_a_worker_would_have_foun
 async def test_every_route_that_starts_a_run_takes_the_preference(journey, path, examples):
     body = next(iter(examples.values()))["value"] | {"name": "waited-for"}
     response = await journey.post(path, json=body, headers=WAIT)
-    assert response.status_code == 200, response.text
+    assert response.status_code == 201, response.text
     found = await journey.get("/v1/runs/waited-for/result")
     assert response.json()["result"] == found.json()
 
@@ -121,7 +123,7 @@ async def test_an_evaluation_that_looks_for_many_changes_waits_for_a_worker(api,
     await until(journey, "judged", "queued")
     await api.work_off((await journey.get("/v1/runs/judged")).json()["id"])
     response = await posting
-    assert response.status_code == 200, response.text
+    assert response.status_code == 201, response.text
     assert response.json()["result"] == (await journey.get("/v1/runs/judged/result")).json()
 
 
@@ -135,7 +137,7 @@ async def test_larger_work_waits_for_a_worker_and_takes_no_place_meanwhile(api, 
     assert not posting.done()
     await api.work_off((await journey.get("/v1/runs/large")).json()["id"])
     response = await posting
-    assert response.status_code == 200
+    assert response.status_code == 201
     assert response.json()["result"] == (await journey.get("/v1/runs/large/result")).json()
 
 
@@ -168,9 +170,16 @@ async def test_a_question_that_was_answered_before_is_answered_with_its_result(a
     again = await journey.post("/v1/optimisations", json=asked("asked"), headers=WAIT)
     assert (again.status_code, again.json()) == (200, first)
     other = await journey.post("/v1/optimisations", json=asked("under-another-name"), headers=WAIT)
-    assert (other.status_code, other.json()["result"]) == (200, first["result"])
+    assert (other.status_code, other.json()["result"]) == (201, first["result"])
     plain = await journey.post("/v1/optimisations", json=asked("asked"))
-    assert (plain.status_code, "result" in plain.json()) == (200, False)
+    assert (plain.status_code, plain.json()) == (200, first)
+
+
+async def test_the_same_again_is_202_while_it_is_not_finished(api, journey):
+    first = await journey.post("/v1/optimisations", json=asked("open"), headers=IN_BACKGROUND)
+    again = await journey.post("/v1/optimisations", json=asked("open"), headers=IN_BACKGROUND)
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert again.json() == first.json()
 
 
 async def test_a_repeated_key_is_answered_with_the_same_and_computed_once(journey, monkeypatch):
@@ -178,7 +187,7 @@ async def test_a_repeated_key_is_answered_with_the_same_and_computed_once(journe
     headers = WAIT | {"Idempotency-Key": "4711"}
     first = await journey.post("/v1/optimisations", json=asked("once"), headers=headers)
     again = await journey.post("/v1/optimisations", json=asked("once"), headers=headers)
-    assert (again.status_code, again.content) == (200, first.content)
+    assert (again.status_code, again.content) == (201, first.content)
     assert again.headers["idempotency-replayed"] == "true"
     assert again.headers["preference-applied"] == first.headers["preference-applied"] == "wait=30"
     assert search.calls == 1
@@ -208,7 +217,7 @@ async def test_two_names_for_the_same_question_at_once_are_answered_alike(journe
         await until(journey, name, "running")
     search.go.set()
     answers = [await post for post in posts]
-    assert [answer.status_code for answer in answers] == [200, 200]
+    assert [answer.status_code for answer in answers] == [201, 201]
     first, second = (answer.json() for answer in answers)
     assert (first["state"], first["result"]) == (second["state"], second["result"])
     assert first["id"] != second["id"]
@@ -225,7 +234,7 @@ async def test_who_repeats_a_key_meanwhile_is_told_to_come_back_and_then_answere
     search.go.set()
     response = await posting
     late = await journey.post("/v1/optimisations", json=asked("repeated"), headers=headers)
-    assert (late.status_code, late.content) == (200, response.content)
+    assert (late.status_code, late.content) == (201, response.content)
     assert search.calls == 1
 
 
@@ -238,7 +247,7 @@ async def test_nothing_that_a_run_needs_is_deleted_while_it_is_waited_for(journe
         problem_of(await journey.delete(address), 409, "conflict")
     search.go.set()
     response = await posting
-    assert (response.status_code, response.json()["state"]) == (200, "succeeded")
+    assert (response.status_code, response.json()["state"]) == (201, "succeeded")
     assert (await journey.delete("/v1/rules/kept")).status_code == 204
     assert (await journey.delete("/v1/optimisations/kept")).status_code == 204
 
@@ -277,7 +286,7 @@ async def test_who_waits_is_answered_by_the_next_worker_where_one_dies(api, jour
     await api.execute(await api.registry.claim(run_id, "next", 0.0))
     response = await posting
     run = response.json()
-    assert (response.status_code, run["state"], run["attempt"]) == (200, "succeeded", 2)
+    assert (response.status_code, run["state"], run["attempt"]) == (201, "succeeded", 2)
     assert run["result"] == (await journey.get("/v1/runs/passed-on/result")).json()
 
 
@@ -289,7 +298,7 @@ async def test_a_run_that_is_cancelled_meanwhile_ends_without_a_result(journey, 
     assert (await journey.post("/v1/runs/cancelled/cancel")).json()["cancel_requested"]
     response = await posting
     search.go.set()
-    assert (response.status_code, response.json()["state"]) == (200, "cancelled")
+    assert (response.status_code, response.json()["state"]) == (201, "cancelled")
     assert "result" not in response.json()
     await asyncio.sleep(0.2)
     assert await state_of(journey, "cancelled") == "cancelled"
@@ -304,7 +313,7 @@ async def test_a_run_that_is_stopped_meanwhile_ends_with_the_best_so_far(journey
     await until(journey, "stopped", "running")
     await journey.post("/v1/runs/stopped/stop")
     response = await posting
-    assert response.status_code == 200
+    assert response.status_code == 201
     assert (response.json()["state"], response.json()["result"]["reproducible"]) == ("succeeded", False)
 
 

@@ -12,7 +12,7 @@ from app.api.examples.inputs import DATASETS
 from app.api.schemas.optimisations import OptimisationSummary
 from app.domain.search.budget import Budget
 from app.services.searches.objectives import SearchBudget
-from tests.api.optimisations import EXAMPLES, QUESTION, found, result_of
+from tests.api.optimisations import EXAMPLES, IN_BACKGROUND, QUESTION, found, result_of
 from tests.api.problem_documents import pointers, problem_of
 
 pytestmark = pytest.mark.anyio
@@ -223,7 +223,7 @@ async def test_what_scores_rules_has_no_meaning_for_the_least_loss(journey: http
 async def test_a_stopped_search_for_the_least_loss_has_a_rule_and_a_bound(api, journey: httpx.AsyncClient):
     body = EXAMPLES["anonymous-optimum"] | {"name": "stopped-loss"}
     body["objective"] = body["objective"] | {"suppression_limit": 0.1}
-    run = (await journey.post("/v1/optimisations", json=body)).json()
+    run = (await journey.post("/v1/optimisations", json=body, headers=IN_BACKGROUND)).json()
     await api.work_off(run["id"], lambda: True)
     result = (await journey.get("/v1/runs/stopped-loss/result")).json()
     assert result["reproducible"] is False
@@ -259,7 +259,7 @@ async def test_whatever_is_stopped_has_a_rule_and_a_bound_that_the_whole_search_
             whole = await found(api, journey, asked)
         # Its answer must not be known: another name alone would be answered by that.
         body = asked | {"name": f"stopped-{name}", "budget": {"time_limit_seconds": 100_000}}
-        run = (await journey.post("/v1/optimisations", json=body)).json()
+        run = (await journey.post("/v1/optimisations", json=body, headers=IN_BACKGROUND)).json()
         looks = iter([False] * (number % 3))
         await api.work_off(run["id"], lambda looks=looks: next(looks, True))
         ended = (await journey.get(f"/v1/runs/{run['id']}")).json()

@@ -106,7 +106,9 @@ def known(journey_and_access: Prepared, owned: Known) -> Known:
 
 def _note(found: Known, step: Step, response: httpx.Response) -> None:
     """Keep what a step has made."""
-    if step.operation_id.startswith("create_") and response.status_code in (200, 201):
+    is_made = step.method == "POST" and response.status_code in (200, 201, 202)
+    is_run = is_made and "resource" in response.json()
+    if is_made and not is_run and step.operation_id.startswith("create_"):
         body = response.json()
         collection = step.path.split("/")[2]
         if "id" in body and collection != "tenants":
@@ -116,7 +118,7 @@ def _note(found: Known, step: Step, response: httpx.Response) -> None:
     if step.operation_id == "get_assessment_evidence":
         address = response.headers["content-location"]
         found.setdefault("evidence", {})["proposal-score"] = address.rsplit("/", 1)[-1]
-    if response.status_code == 202:
+    if is_run:
         body = response.json()
         found.setdefault("runs", {})[body["resource"]["name"]] = body["id"]
         if body["resource"]["kind"] == "draw":  # known by its run and its release alone

@@ -162,7 +162,7 @@ async def test_a_mean_is_rounded_before_the_constraint_only_when_asked_for(api, 
             "objective": {"kind": "min_risk", "utility_floor": 13},
         }
         created = await profiled.post("/v1/optimisations", json=body)
-        assert created.status_code == 202, created.text
+        assert created.status_code == 201, created.text
         await api.work_off(created.json()["id"])
         found = (await profiled.get(f"/v1/optimisations/rounded-{rounded}")).json()
         statuses[rounded] = found["result"]["status"]
@@ -179,7 +179,7 @@ async def test_a_cap_on_the_loss_is_a_floor_of_the_utility(api, profiled):
         "objective": {"kind": "min_risk", "loss_cap": 1.5},
     }
     created = await profiled.post("/v1/optimisations", json=body)
-    assert created.status_code == 202, created.text
+    assert created.status_code == 201, created.text
     await api.work_off(created.json()["id"])
     result = (await profiled.get("/v1/optimisations/lossy")).json()["result"]
     assert result["status"] == "optimal"

@@ -11,7 +11,7 @@ from app.api.problems import BY_CODE, MEDIA_TYPE
 from app.api.routes import PREFIX
 from app.api.schemas.common import Answer as Body
 from app.api.schemas.common import Resource, shown
-from app.api.schemas.runs import StartedRun
+from app.api.schemas.runs import Run, StartedRun
 from app.services.questions import Answer
 from app.services.resources import Created, DataFormat, DataStream
 
@@ -48,11 +48,18 @@ MADE: Final[Responses] = {
 }
 """The further answers of an operation that creates a resource."""
 
-QUEUED: Final[Responses] = {
-    200: {
-        "description": "The same work was asked for before, or the run has ended while the client waited.",
-        "model": StartedRun,
+ASKED: Final[Responses] = {
+    **MADE,
+    202: {
+        "description": "It is not finished: `run` works on it, and Location is the run's address. The result "
+        "is null until then."
     },
+}
+"""The further answers of an operation that answers a question, at once or by a run."""
+
+QUEUED: Final[Responses] = {
+    200: {"description": "The same work was asked for before, and has ended.", "model": StartedRun},
+    201: {"description": "The work was small, or the client waited: the run has ended.", "model": StartedRun},
     **REFUSED,
     **COMMON,
     **problems("invalid-input", "not-supported", "memory-limit", "not-found", "rate-limited"),
@@ -61,6 +68,9 @@ QUEUED: Final[Responses] = {
 
 PLAN_MEDIA_TYPE: Final = "application/vnd.privacy-risk.plan+json"
 """Of a plan where the same status also tells of a resource: so each of the two has one type."""
+
+RUN_MEDIA_TYPE: Final = "application/vnd.privacy-risk.run+json"
+"""Of a run where what it is to make cannot be answered before: so each of the two has one type."""
 
 DryRun = Annotated[
     bool,
@@ -78,9 +88,12 @@ def dry(plan: Body) -> JSONResponse:
     return JSONResponse(plan.model_dump(mode="json"), media_type=PLAN_MEDIA_TYPE)
 
 
-def located(response: Response, address: str, created: bool, status: int = 201) -> None:
-    """The status of what was created, 200 if it was there; Location is its address below the prefix."""
-    response.status_code = status if created else 200
+def located(response: Response, address: str, created: bool, *, is_finished: bool = True) -> None:
+    """201 for what was created and 200 for what was there, 202 for either while it is not finished.
+
+    Location is its address below the prefix.
+    """
+    response.status_code = (201 if created else 200) if is_finished else 202
     response.headers["Location"] = f"{PREFIX}{address}"
 
 
@@ -91,15 +104,17 @@ def made(answer: type[A], path: str, created: Created, response: Response, **mor
 
 
 def answered(answer: type[A], path: str, found: Answer, response: Response) -> A:
-    """A question that was answered at once: 201, or 200 if it was there; Location is its address."""
-    response.status_code = 201 if found.created else 200
-    response.headers["Location"] = f"{PREFIX}{path}/{found.resource.id}"
-    return shown_answer(answer, found)
+    """A question with its answer; Location is its address, or, while a run works on it, that of the run."""
+    run = found.run
+    is_finished = run is None or run.state.is_final
+    address = f"{path}/{found.resource.id}" if run is None or is_finished else f"/runs/{run.id}"
+    located(response, address, found.created, is_finished=is_finished)
+    return shown_answer(answer, found, run=None if run is None else Run.of(run))
 
 
-def shown_answer(answer: type[A], found: Answer) -> A:
+def shown_answer(answer: type[A], found: Answer, **more: Any) -> A:  # noqa: ANN401 - fields of the answer
     """A question with its result and what is shown beside it."""
-    return shown(answer, found.resource, result=found.result, **found.beside)
+    return shown(answer, found.resource, result=found.result, **found.beside, **more)
 
 
 _CONTENT: Final[dict[DataFormat, tuple[str, dict[str, Any]]]] = {

@@ -14,7 +14,7 @@ from app.api.bodies.reading import off_loop_if_large
 from app.api.examples.assessments import ASSESSMENT_RUNS, ASSESSMENTS
 from app.api.examples.form import first, names
 from app.api.routers.answers import (
-    MADE,
+    ASKED,
     QUEUED,
     REFUSED,
     DryRun,
@@ -30,7 +30,7 @@ from app.api.schemas.assessments import Assessment, AssessmentSummary, NewAssess
 from app.api.schemas.common import Ref
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection(
@@ -50,7 +50,7 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=Assessment,
-    responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found"),
+    responses=ASKED | problems("invalid-input", "memory-limit", "not-supported", "not-found"),
 )
 @takes_up_to(LARGEST_BYTES)
 async def create_assessment(
@@ -58,6 +58,7 @@ async def create_assessment(
     services: UseCases,
     received: Request,
     response: Response,
+    ask: Asking,
     body: NewAssessmentBody,
     dry_run: DryRun = False,
 ) -> Assessment | JSONResponse:
@@ -65,29 +66,30 @@ async def create_assessment(
 
     Risk, utility and anonymity of a dataset under a rule, against a dictionary or a set of them. A mean is
     never alone: its maximum and quantiles stand beside it, and the hypotheses that hold. Work that is too
-    large for a direct answer is refused with `direct-budget-exceeded`, which names the route that takes it
-    as a run. Needs the scope `assess`.
+    large to be answered at once becomes a run (202). Needs the scope `assess`.
     """
     request = await off_loop_if_large(received, body.request)
     if dry_run:
         return dry(PlanAnswer.model_validate(await services.assessments.plan(actor, request)))
-    found = await services.assessments.create(actor, request)
+    found = await ask.question(services.assessments, actor, request)
     return answered(Assessment, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, deprecated=True, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def create_assessment_run(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewAssessment, Body(openapi_examples=ASSESSMENT_RUNS)],
 ) -> StartedRun:
     """Score a rule in the background.
 
-    Stores the assessment and queues its run; Location is the run's address. Needs the scope `assess`.
+    Use `POST /v1/assessments`, where large work becomes a run by itself, and with `Prefer: respond-async`
+    small work, too. Stores the assessment and queues its run; Location is the run's address. Needs the scope
+    `assess`.
     """
-    return await start(services.assessments, actor, await asyncio.to_thread(body.request))
+    return await ask.in_background(services.assessments, actor, await asyncio.to_thread(body.request))
 
 
 @router.post("/plans", responses=REFUSED)

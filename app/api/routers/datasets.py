@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import Body, Path, Query, Response
 
-from app.api.authentication import AnyKey, DataReader
-from app.api.bodies.limits import LARGEST_BYTES
+from app.api.authentication import AnyKey, DataReader, DataWriter
+from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples.form import names
 from app.api.examples.inputs import DATASETS
-from app.api.routers.answers import problems
+from app.api.routers.answers import MADE, made, problems
 from app.api.routers.collection import Collection
 from app.api.schemas.common import Ref
 from app.api.schemas.datasets import (
@@ -26,18 +27,40 @@ from app.services.datasets.attribute_trees import Shown
 
 COLLECTION = Collection("dataset", Dataset, (*DATASETS, "example-members"))
 
-router = COLLECTION.plain_router(
-    NewDataset,
-    DATASETS,
-    """
+router = COLLECTION.router()
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=Dataset,
+    responses=MADE | problems("invalid-input", "not-found", "too-large", "quota-exceeded"),
+)
+@takes_up_to(LARGEST_BYTES)
+async def create_dataset(
+    actor: DataWriter,
+    services: UseCases,
+    response: Response,
+    body: Annotated[NewDataset, Body(openapi_examples=DATASETS)],
+) -> Dataset:
+    """Create a dataset.
+
     An upload with its schema: for each column its type, role, hierarchy, and what becomes of unknown
     values. Values outside their hierarchy make it `needs_attention`: it is stored, its profile shows them,
-    and it cannot be scored. Needs the scope `data:write`.
-    """,
-    largest=LARGEST_BYTES,
-    refusals=("not-found", "too-large", "quota-exceeded"),
-)
+    and it cannot be scored. With `propose` the schema is what is proposed for the upload, and comes back with
+    the reasons; `warnings` say what is unsure. Needs the scope `data:write`.
+    """
+    request = await asyncio.to_thread(body.request)
+    if not body.propose:
+        return made(Dataset, COLLECTION.path, await services.datasets.create(actor, request), response)
+    found = await services.proposed_datasets.create(actor, request)
+    warnings = [*found.created.resource.summary["warnings"], *found.unsure]
+    more = {"proposal": found.proposal, "warnings": warnings}
+    return made(Dataset, COLLECTION.path, found.created, response, **more)
 
+
+COLLECTION.add_list(router)
+COLLECTION.add_get(router)
 
 DatasetRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 

@@ -12,8 +12,8 @@ from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import gates as gate_examples
 from app.api.examples.form import names
 from app.api.routers.answers import (
+    ASKED,
     COMMON,
-    MADE,
     QUEUED,
     REFUSED,
     DryRun,
@@ -35,7 +35,7 @@ from app.api.schemas.evaluations import (
 from app.api.schemas.policies import PolicyRef
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import Scope
 
 TAG = "gates"
@@ -58,13 +58,14 @@ AnyGate = Annotated[PolicyRef, Path(openapi_examples=gate_examples.GATES)]
     "/{policy}/evaluations",
     status_code=201,
     response_model=Evaluation,
-    responses=MADE | problems("direct-budget-exceeded", "not-supported", "not-found", "withdrawn"),
+    responses=ASKED | problems("invalid-input", "memory-limit", "not-supported", "not-found", "withdrawn"),
 )
 @takes_up_to(LARGEST_BYTES)
 async def evaluate_gate(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    ask: Asking,
     policy: AnyGate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.EVALUATIONS)],
     dry_run: DryRun = False,
@@ -73,33 +74,34 @@ async def evaluate_gate(
 
     Evaluates a dataset with a rule, or a finished release file, by a policy; or queries that are to be
     published, by a policy that requires their perfect privacy. The verdict is `pass`, `fail`
-    or `error`; for what failed the nearest change that passes is looked for. Work that is too large for a
-    direct answer is refused with `direct-budget-exceeded`, which names the route that takes it as a run. A
-    request that cannot be evaluated (an unknown name, another schema, a dictionary that is missing) is a
-    problem: nothing is recorded. Needs the scope `assess`.
+    or `error`; for what failed the nearest change that passes is looked for. Work that is too large to be
+    answered at once becomes a run (202): until it has succeeded there is no verdict. A request that cannot be
+    evaluated (an unknown name, another schema, a dictionary that is missing) is a problem: nothing is
+    recorded. Needs the scope `assess`.
     """
     request = body.request(policy)
     if dry_run:
         return dry(EvaluationPlanAnswer.model_validate(await services.evaluations.plan(actor, request)))
-    found = await services.evaluations.create(actor, request)
+    found = await ask.question(services.evaluations, actor, request)
     return answered(Evaluation, COLLECTION.path, found, response)
 
 
-@gates.post("/{policy}/evaluations/runs", status_code=202, responses=QUEUED)
+@gates.post("/{policy}/evaluations/runs", status_code=202, deprecated=True, responses=QUEUED)
 @takes_up_to(LARGEST_BYTES)
 async def evaluate_gate_run(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     policy: Gate,
     body: Annotated[NewEvaluation, Body(openapi_examples=gate_examples.RUNS)],
 ) -> StartedRun:
     """Evaluate a release in the background.
 
-    Stores the evaluation and queues its run; Location is the run's address. Until it has succeeded there is
-    no verdict. Needs the scope `assess`.
+    Use `POST /v1/gates/{policy}/evaluations`, where large work becomes a run by itself, and with `Prefer:
+    respond-async` small work, too. Stores the evaluation and queues its run; Location is the run's address.
+    Until it has succeeded there is no verdict. Needs the scope `assess`.
     """
-    return await start(services.evaluations, actor, body.request(policy))
+    return await ask.in_background(services.evaluations, actor, body.request(policy))
 
 
 @gates.post("/{policy}/evaluations/plans", responses=REFUSED)

@@ -19,7 +19,7 @@ from app.api.schemas.common import Ref
 from app.api.schemas.frontiers import Frontier, FrontierSummary, NewFrontier
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.questions import require_result
 from app.services.resources import Scope
 
@@ -44,7 +44,7 @@ router = COLLECTION.router()
 async def create_frontier(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewFrontier, Body(openapi_examples=FRONTIERS)],
     dry_run: DryRun = False,
 ) -> StartedRun | JSONResponse:
@@ -55,7 +55,7 @@ async def create_frontier(
     """
     if dry_run:
         return dry(PlanAnswer.model_validate(await services.frontiers.plan(actor, body.request())))
-    return await start(services.frontiers, actor, body.request())
+    return await ask.search(services.frontiers, actor, body.request())
 
 
 @router.post("/plans", responses=REFUSED)

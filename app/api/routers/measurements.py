@@ -12,14 +12,14 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import LARGEST_BYTES, takes_up_to
 from app.api.examples import measurements as measurement_examples
 from app.api.examples.form import first, names
-from app.api.routers.answers import MADE, QUEUED, REFUSED, DryRun, answered, dry, problems, shown_answer
+from app.api.routers.answers import ASKED, QUEUED, REFUSED, DryRun, answered, dry, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.measurements import Measurement, MeasurementSummary, NewMeasurement
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import Scope
 
 COLLECTION = Collection(
@@ -36,44 +36,46 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=Measurement,
-    responses=MADE
-    | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found", "withdrawn"),
+    responses=ASKED | problems("invalid-input", "memory-limit", "not-supported", "not-found", "withdrawn"),
 )
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    ask: Asking,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.MEASUREMENTS)],
     dry_run: DryRun = False,
 ) -> Measurement | JSONResponse:
     """Compute a measure.
 
     One measure of the catalogue, for a dataset or a stored release and whatever else the measure needs. Work
-    that is too large for a direct answer is refused with `direct-budget-exceeded`, which names the route that
-    takes it as a run; a measure that does not cover the case is refused with `not-supported` and the reason.
-    A release that was withdrawn is not measured. Needs the scope `assess`.
+    that is too large to be answered at once becomes a run (202); a measure that does not cover the case is
+    refused with `not-supported` and the reason. A release that was withdrawn is not measured. Needs the scope
+    `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:
         return dry(PlanAnswer.model_validate(await services.measurements.plan(actor, request)))
-    found = await services.measurements.create(actor, request)
+    found = await ask.question(services.measurements, actor, request)
     return answered(Measurement, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED | problems("withdrawn"))
+@router.post("/runs", status_code=202, deprecated=True, responses=QUEUED | problems("withdrawn"))
 @takes_up_to(LARGEST_BYTES)
 async def create_measurement_run(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewMeasurement, Body(openapi_examples=measurement_examples.RUNS)],
 ) -> StartedRun:
     """Compute a measure in the background.
 
-    Stores the measurement and queues its run; Location is the run's address. Needs the scope `assess`.
+    Use `POST /v1/measurements`, where large work becomes a run by itself, and with `Prefer: respond-async`
+    small work, too. Stores the measurement and queues its run; Location is the run's address. Needs the scope
+    `assess`.
     """
-    return await start(services.measurements, actor, await asyncio.to_thread(body.request))
+    return await ask.in_background(services.measurements, actor, await asyncio.to_thread(body.request))
 
 
 @router.post("/plans", responses=REFUSED)

@@ -10,14 +10,14 @@ from fastapi import Body, Path, Response
 from app.api.authentication import AnyKey, Assessor
 from app.api.examples.form import first, names
 from app.api.examples.rules import MECHANISM_AUDIT_RUNS, MECHANISM_AUDITS
-from app.api.routers.answers import MADE, QUEUED, REFUSED, answered, problems, shown_answer
+from app.api.routers.answers import ASKED, QUEUED, REFUSED, answered, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.mechanism_audits import MechanismAudit, MechanismAuditSummary, NewMechanismAudit
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import Scope
 
 COLLECTION = Collection(
@@ -34,12 +34,13 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=MechanismAudit,
-    responses=MADE | problems("invalid-input", "not-supported", "too-large", "direct-budget-exceeded"),
+    responses=ASKED | problems("invalid-input", "memory-limit", "not-supported", "too-large"),
 )
 async def create_mechanism_audit(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    ask: Asking,
     body: Annotated[NewMechanismAudit, Body(openapi_examples=MECHANISM_AUDITS)],
 ) -> MechanismAudit:
     """Audit a mechanism.
@@ -51,28 +52,28 @@ async def create_mechanism_audit(
     pairs that are hard to hide and bounds ε by what they show. A mechanism that certifies nothing is refused
     with `not-supported`. That nothing is refuted is no proof.
 
-    The audit is kept with what it found, and the same one is answered by it again. One that takes long is
-    refused with `direct-budget-exceeded`, which names the route that takes it as a run. Needs the scope
-    `assess`.
+    The audit is kept with what it found, and the same one is answered by it again. One that takes long
+    becomes a run (202). Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
-    found = await services.mechanism_audits.create(actor, request)
+    found = await ask.question(services.mechanism_audits, actor, request)
     return answered(MechanismAudit, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED | problems("too-large"))
+@router.post("/runs", status_code=202, deprecated=True, responses=QUEUED | problems("too-large"))
 async def create_mechanism_audit_run(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewMechanismAudit, Body(openapi_examples=MECHANISM_AUDIT_RUNS)],
 ) -> StartedRun:
     """Audit a mechanism in the background.
 
-    Stores the audit and queues its run, whose progress counts the tables or the pairs that are done; Location
-    is the run's address. Needs the scope `assess`.
+    Use `POST /v1/mechanism-audits`, where large work becomes a run by itself, and with `Prefer:
+    respond-async` small work, too. Stores the audit and queues its run, whose progress counts the tables or
+    the pairs that are done; Location is the run's address. Needs the scope `assess`.
     """
-    return await start(services.mechanism_audits, actor, await asyncio.to_thread(body.request))
+    return await ask.in_background(services.mechanism_audits, actor, await asyncio.to_thread(body.request))
 
 
 @router.post("/plans", responses=REFUSED | problems("too-large"))

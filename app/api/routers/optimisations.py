@@ -18,7 +18,7 @@ from app.api.schemas.common import Ref
 from app.api.schemas.optimisations import NewOptimisation, Optimisation, OptimisationSummary
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import Scope
 
 COLLECTION = Collection("optimisation", OptimisationSummary, tuple(OPTIMISATIONS), write_scope=Scope.ASSESS)
@@ -31,7 +31,7 @@ router = COLLECTION.router()
 async def create_optimisation(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewOptimisation, Body(openapi_examples=OPTIMISATIONS)],
     dry_run: DryRun = False,
 ) -> StartedRun | JSONResponse:
@@ -42,7 +42,7 @@ async def create_optimisation(
     """
     if dry_run:
         return dry(PlanAnswer.model_validate(await services.optimisations.plan(actor, body.request())))
-    return await start(services.optimisations, actor, body.request())
+    return await ask.search(services.optimisations, actor, body.request())
 
 
 @router.post("/plans", responses=REFUSED)

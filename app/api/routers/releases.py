@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Body, Path, Query, Response
 from starlette.responses import JSONResponse, StreamingResponse
@@ -19,10 +19,11 @@ from app.api.examples.rules import (
     RELEASES,
 )
 from app.api.routers.answers import (
+    ASKED,
     COMMON,
-    MADE,
     QUEUED,
     REFUSED,
+    RUN_MEDIA_TYPE,
     DryRun,
     dry,
     made,
@@ -38,10 +39,15 @@ from app.api.schemas.mechanisms import ReleasePlanAnswer, ReleasePreviewAnswer
 from app.api.schemas.releases import NewRelease, Release
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection("release", Release, tuple(RELEASES), write_scope=Scope.ASSESS)
+
+_DRAWN_BY_RUN: Final[dict[str, Any]] = {
+    "description": "A run is to draw it: there is no release before, and the body is the run.",
+    "content": {RUN_MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Run"}}},
+}
 
 router = COLLECTION.router()
 
@@ -50,13 +56,15 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=Release,
-    responses=MADE
-    | problems("invalid-input", "direct-budget-exceeded", "not-supported", "not-found", "quota-exceeded"),
+    responses=ASKED
+    | {202: _DRAWN_BY_RUN}
+    | problems("invalid-input", "memory-limit", "not-supported", "not-found", "quota-exceeded"),
 )
 async def create_release(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    ask: Asking,
     body: Annotated[NewRelease, Body(openapi_examples=RELEASES)],
     dry_run: DryRun = False,
 ) -> Release | JSONResponse:
@@ -68,31 +76,35 @@ async def create_release(
     draws is drawn once and stored: the same question is answered with the release that there is, under its
     own name, and another draw of the same attribute of the same uploaded content, of people who are in it by
     their identifiers, or of whole records of it, is refused with 409 unless `independent_of_earlier` asks for
-    it. A draw that is too large for a direct answer is refused with `direct-budget-exceeded`, which names the
-    route that takes it as a run. Needs the scope `assess`.
+    it. A draw that is too large to be made at once becomes a run (202), whose body is the run; there is no
+    release before it has succeeded, and its name is taken until then. Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
     if dry_run:
         return dry(ReleasePlanAnswer.model_validate(await services.releases.plan(actor, request)))
-    return made(Release, COLLECTION.path, await services.releases.create(actor, request), response)
+    found = await ask.release(actor, request)
+    if isinstance(found, JSONResponse):
+        return found
+    return made(Release, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, deprecated=True, responses=QUEUED)
 async def create_release_run(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewRelease, Body(openapi_examples=MECHANISM_RELEASES)],
 ) -> StartedRun:
     """Create a release in the background.
 
-    What a mechanism draws, by a run; Location is the run's address, and `release` of its result the id of the
-    release, which is there once the run has succeeded. Nothing is drawn or counted before the run begins: if
-    it is cancelled before, nothing was. From then on there is one draw, whatever becomes of the run: the same
-    question, by a run or without, goes on with it, and is answered with its release once that is stored.
-    Needs the scope `assess`.
+    Use `POST /v1/releases`, where large work becomes a run by itself, and with `Prefer: respond-async` small
+    work, too. What a mechanism draws, by a run; Location is the run's address, and `release` of its result
+    the id of the release, which is there once the run has succeeded. Nothing is drawn or counted before the
+    run begins: if it is cancelled before, nothing was. From then on there is one draw, whatever becomes of
+    the run: the same question, by a run or without, goes on with it, and is answered with its release once
+    that is stored. Needs the scope `assess`.
     """
-    return await start(services.releases, actor, await asyncio.to_thread(body.request))
+    return await ask.in_background(services.releases, actor, await asyncio.to_thread(body.request))
 
 
 @router.post("/plans", responses=REFUSED | problems("not-supported"))

@@ -11,14 +11,14 @@ from app.api.authentication import AnyKey, Assessor
 from app.api.bodies.limits import takes_up_to
 from app.api.examples.form import first, names
 from app.api.examples.view_checks import VIEW_CHECK_RUNS, VIEW_CHECKS
-from app.api.routers.answers import MADE, QUEUED, REFUSED, answered, problems, shown_answer
+from app.api.routers.answers import ASKED, QUEUED, REFUSED, answered, problems, shown_answer
 from app.api.routers.collection import Collection
 from app.api.schemas.assessments import PlanAnswer
 from app.api.schemas.common import Ref
 from app.api.schemas.runs import StartedRun
 from app.api.schemas.view_checks import NewViewCheck, ViewCheck, ViewCheckSummary
 from app.api.services import UseCases
-from app.api.waiting import RunStarter
+from app.api.waiting import Asking
 from app.services.resources import Scope
 
 COLLECTION = Collection(
@@ -33,13 +33,14 @@ router = COLLECTION.router()
     "",
     status_code=201,
     response_model=ViewCheck,
-    responses=MADE | problems("invalid-input", "direct-budget-exceeded", "not-found"),
+    responses=ASKED | problems("invalid-input", "memory-limit", "not-found"),
 )
 @takes_up_to(MOST_BYTES)
 async def create_view_check(
     actor: Assessor,
     services: UseCases,
     response: Response,
+    ask: Asking,
     body: Annotated[NewViewCheck, Body(openapi_examples=VIEW_CHECKS)],
 ) -> ViewCheck:
     """Check whether views disclose anything about secrets.
@@ -53,27 +54,28 @@ async def create_view_check(
 
     The check is kept with its result, and the same question is answered by it again. Of a question in which
     some queries are new, only their pairs are decided. One with so many new pairs that an answer would take
-    long, or that is not decided within ten seconds, is refused with `direct-budget-exceeded`, which names the
-    route that takes it as a run. Needs the scope `assess`.
+    long, or that is not decided within ten seconds, becomes a run (202). Needs the scope `assess`.
     """
     request = await asyncio.to_thread(body.request)
-    return answered(ViewCheck, COLLECTION.path, await services.view_checks.create(actor, request), response)
+    found = await ask.question(services.view_checks, actor, request)
+    return answered(ViewCheck, COLLECTION.path, found, response)
 
 
-@router.post("/runs", status_code=202, responses=QUEUED)
+@router.post("/runs", status_code=202, deprecated=True, responses=QUEUED)
 @takes_up_to(MOST_BYTES)
 async def create_view_check_run(
     actor: Assessor,
     services: UseCases,
-    start: RunStarter,
+    ask: Asking,
     body: Annotated[NewViewCheck, Body(openapi_examples=VIEW_CHECK_RUNS)],
 ) -> StartedRun:
     """Check views in the background.
 
-    Stores the check and queues its run, whose progress counts pairs; Location is the run's address. Needs the
-    scope `assess`.
+    Use `POST /v1/view-checks`, where large work becomes a run by itself, and with `Prefer: respond-async`
+    small work, too. Stores the check and queues its run, whose progress counts pairs; Location is the run's
+    address. Needs the scope `assess`.
     """
-    return await start(services.view_checks, actor, await asyncio.to_thread(body.request))
+    return await ask.in_background(services.view_checks, actor, await asyncio.to_thread(body.request))
 
 
 @router.post("/plans", responses=REFUSED)

@@ -10,6 +10,7 @@ from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
 from app.api.schemas.derived import Asking
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition
+from app.api.schemas.runs import WithRun
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
 from app.services.scoring import assessments
@@ -61,7 +62,7 @@ class AssessmentSummary(ShownAttacker, Resource):
     """The true dictionary (or null) of the question whether the risk is a bound."""
 
 
-class Assessment(AssessmentSummary):
+class Assessment(WithRun, AssessmentSummary):
     """An assessment with its result."""
 
     result: Annotated[AssessmentResult | None, Field(description="Null until a run has brought it.")]

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Request, Resource, Text
+from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Request, Resource, Text, is_none
 from app.api.schemas.coverage import FoundSpelling
 from app.api.schemas.derived import Asking
+from app.api.schemas.uploads import SchemaProposalAnswer
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
@@ -78,8 +79,12 @@ class NewDataset(Asking[CreateDataset]):
 
     name: Name
     upload: Annotated[Ref, Field(description="The upload that holds the columns.", examples=["members"])]
-    attributes: Annotated[list[Attribute], Field(min_length=1, max_length=MOST_ATTRIBUTES)]
-    """The schema."""
+    attributes: Annotated[list[Attribute], Field(max_length=MOST_ATTRIBUTES)] = []  # noqa: RUF012
+    """The schema; with `propose` the columns of which something else is to hold than what is proposed."""
+    propose: bool = False
+    """Take the other columns as `GET /v1/uploads/{ref}/proposal` proposes them, and make the hierarchies.
+    A doubt that changes numbers is refused with what settles it. Needs the scope `data:read`, too.
+    """
     rows_are: Annotated[RowsAre | None, Field(examples=["persons"])] = None
     """Say `persons` if each row is a person and no column names persons; else that is only assumed."""
 
@@ -124,6 +129,8 @@ class Dataset(Resource):
     attributes: Annotated[list[AttributeSummary], Field(max_length=MOST_ATTRIBUTES)]
     """The columns, in schema order."""
     warnings: Annotated[list[str], Field(max_length=1000, description="What is unusual.", examples=[[]])]
+    proposal: Annotated[SchemaProposalAnswer | None, Field(exclude_if=is_none)] = None
+    """What was proposed and taken, with the reasons, where it was just created so; else left out."""
 
 
 class ColumnReading(Request):

@@ -22,6 +22,7 @@ from app.api.schemas.common import (
 from app.api.schemas.evidence import Revocation
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition, rule_asked
+from app.api.schemas.runs import WithRun
 from app.api.schemas.verdicts import VerdictResult
 from app.api.schemas.view_checks import QueryBody, SchemaOrRef
 from app.domain.policies.policy import MOST_SLOTS, Severity
@@ -208,7 +209,7 @@ class NewRevocation(Request):
     reason: Annotated[str, Field(min_length=1, max_length=2000, description="Why, in words.")]
 
 
-class Evaluation(EvaluationSummary):
+class Evaluation(WithRun, EvaluationSummary):
     """An evaluation with its verdict."""
 
     result: Annotated[VerdictResult | None, Field(description="Null until a run has brought it.")]

@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field
 from app.api.schemas.common import Answer, Name, Ref, Resource
 from app.api.schemas.derived import answer_of, one_of, request_of, value_of
 from app.api.schemas.rules import Definition, rule_asked
+from app.api.schemas.runs import WithRun
 from app.api.schemas.scoring import ScoringFields, ShownScoring
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import Guarantee
@@ -108,7 +109,7 @@ class MeasurementSummary(Resource, ShownScoring):
     """What the result is worth at best."""
 
 
-class Measurement(MeasurementSummary):
+class Measurement(WithRun, MeasurementSummary):
     """A measurement with its parameters and its result."""
 
     parameters: Annotated[dict[str, Any], Field(examples=[{"k": 2}])]

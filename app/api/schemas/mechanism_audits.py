@@ -9,6 +9,7 @@ from pydantic import Field
 from app.api.schemas.common import Answer, Name, Number, Request, Resource
 from app.api.schemas.derived import value_of
 from app.api.schemas.mechanisms import AskedMechanism
+from app.api.schemas.runs import WithRun
 from app.domain.mechanisms.mechanism_audit import MOST_RUNS, AuditMethod
 from app.services.releases.mechanism_audits import AskAudit
 
@@ -92,7 +93,7 @@ class MechanismAuditSummary(Resource):
     delta: Annotated[Number, Field(description="The δ that is promised.", examples=[0.01])]
 
 
-class MechanismAudit(MechanismAuditSummary):
+class MechanismAudit(WithRun, MechanismAuditSummary):
     """An audit of a mechanism with what it found."""
 
     parameters: Annotated[dict[str, Any], Field(examples=[{"epsilon": 1, "delta": 0.01}])]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Hash
+from app.api.schemas.common import Answer, Count, Hash, is_none
 from app.api.schemas.results import MapPoint
 from app.services import resources
 from app.services.resources import Kind, RunState
@@ -67,8 +67,15 @@ class Run(Answer):
 class StartedRun(Run):
     """A run where it was started."""
 
-    result: Annotated[dict[str, Any] | None, Field(exclude_if=lambda result: result is None)] = None
-    """The same as at `/v1/runs/{ref}/result`, if the client waited for it and it is there; else left out."""
+    result: Annotated[dict[str, Any] | None, Field(exclude_if=is_none)] = None
+    """The same as at `/v1/runs/{ref}/result`, if it is there; else left out."""
+
+
+class WithRun(Answer):
+    """A question that may be too large to be answered at once."""
+
+    run: Annotated[Run | None, Field(exclude_if=is_none)] = None
+    """The run that asking has started, or found at work; left out of what is answered at once, or read."""
 
 
 class RunListing(Answer):

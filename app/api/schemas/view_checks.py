@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
+from app.api.schemas.runs import WithRun
 from app.api.schemas.view_advice import CellValue, PairAdvice
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Verdict
@@ -385,7 +386,7 @@ class ViewCheckSummary(Resource):
     n_views: Annotated[Count, Field(description="How many views it has.", examples=[2])]
 
 
-class ViewCheck(ViewCheckSummary):
+class ViewCheck(WithRun, ViewCheckSummary):
     """A check of views with its queries and its result."""
 
     secrets: Annotated[list[CheckedQuery], Field(max_length=50)]

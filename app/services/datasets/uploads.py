@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 from uuid import uuid4
 
 from app.domain.errors import TooLarge
+from app.services.datasets.dataset_schema import AttributeDeclaration, RowsAre
 from app.services.datasets.ingest.dialect import (
     Dialect,
     UploadFormat,
@@ -29,6 +30,7 @@ from app.services.datasets.ingest.proposals import (
     propose_schema,
     strays_of,
     with_categories,
+    with_declared,
 )
 from app.services.datasets.one_row_uploads import OneRowPerPerson, one_row_table
 from app.services.datasets.table_streams import arrow_chunks, in_threads
@@ -116,8 +118,14 @@ class UploadService(NamedResources):
             await work.commit()
         return Created(stored, created)
 
-    async def propose_schema(self, actor: Actor, ref: str) -> SchemaProposal:
-        """Types, roles and hierarchies that would fit the columns, from the first rows."""
+    async def propose_schema(
+        self,
+        actor: Actor,
+        ref: str,
+        declared: Sequence[AttributeDeclaration] = (),
+        rows_are: RowsAre | None = None,
+    ) -> SchemaProposal:
+        """Types, roles and hierarchies that would fit the columns, from the first rows, but as declared."""
         upload = await self.get(actor, ref)
         dialect = reading_of(upload.summary["dialect"])
         strays: dict[str, list[int]] = {}
@@ -132,6 +140,7 @@ class UploadService(NamedResources):
                         strays.setdefault(name, []).extend((places + row).tolist())
                     row += rows
         proposal = with_categories(proposal, strays)
+        proposal = with_declared(proposal, declared, rows_are_persons=rows_are is not None)
         is_whole = proposal.rows_in_sample == upload.summary["rows"]
         return await asyncio.to_thread(
             with_hierarchies, proposal, first, upload.name, dialect, is_whole=is_whole

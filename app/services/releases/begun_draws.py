@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
 from app.domain.errors import Conflict, NotFound
+from app.services.named import refuse_promised
 from app.services.ports import UnitOfWork
 from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
@@ -60,7 +61,7 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     for own in same:
         if own.release is not None:
             return await work.resources.get(Kind.RELEASE, own.id)
-    await _require_free(work, prepared.request.name)
+    await _require_free(work, prepared.request.name, prepared.wordings)
     for own in same:
         if own.is_open:
             if own.loss is None:  # no sum has its share yet
@@ -107,8 +108,9 @@ async def _require_compared(work: UnitOfWork, prepared: Preparation) -> None:
         )
 
 
-async def _require_free(work: UnitOfWork, name: str) -> None:
-    """Refuse a name that another release has, before anything is drawn for it."""
+async def _require_free(work: UnitOfWork, name: str, wordings: Collection[str]) -> None:
+    """Refuse a name that another release has or is to have, before anything is drawn for it."""
+    await refuse_promised(work, Kind.RELEASE, name, wordings)
     try:
         found = await work.resources.described(Kind.RELEASE, name)
     except NotFound:

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from app.domain.errors import InvalidInput, MemoryLimitExceeded, NotFound, NotSupported
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.tables import TableLoader
-from app.services.named import add_resource, all_resources
+from app.services.named import add_resource, all_resources, latest_run
 from app.services.ports import Store, UnitOfWork
-from app.services.questions import Claimant, RunStarted, latest_run, new_run
+from app.services.questions import Claimant, RunStarted, new_run
 from app.services.releases.begun_draws import in_turn, known_draw
 from app.services.releases.draw_work import draw_question, release_of_result
 from app.services.releases.drawing import Preparation

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import ClassVar, Final
 
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import DirectBudgetExceeded, InvalidInput, NotSupported
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader, TableResources
 from app.services.fingerprints import resource_sha256
@@ -16,6 +17,7 @@ from app.services.questions import RUN_BYTES, Claimant, DirectBudget, RunStarted
 from app.services.releases.count_answers import AskCounts, CountAnswers, ReleaseCounts
 from app.services.releases.draw_runs import DrawRuns
 from app.services.releases.draw_subjects import subjects_beside_releases
+from app.services.releases.draw_work import release_of_result
 from app.services.releases.ledgers import budget_of_release, content_subject
 from app.services.releases.mechanism_manifests import BY_NAME, hides_records, is_drawn, shown_release
 from app.services.releases.mechanism_releases import MechanismReleases, ReleasePlan, ReleasePreview
@@ -82,6 +84,15 @@ class ReleaseService(TableResources):
             raise NotSupported("Only what a mechanism draws has a value on average.", "Give a mechanism.")
         return await self._mechanisms.preview(actor, request)
 
+    async def ask(
+        self, actor: Actor, request: CreateRelease, *, prefers_run: bool = False
+    ) -> Created | RunStarted:
+        """Make the release now; a draw that is too large for that becomes a run."""
+        if not prefers_run or request.mechanism is None:
+            with contextlib.suppress(DirectBudgetExceeded):
+                return await self.create(actor, request)
+        return await self.create_run(actor, request)
+
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
         """Store the manifest; what a rule shows is made when it is asked for, what is drawn is stored."""
         self._admit(actor, request.name)
@@ -110,6 +121,10 @@ class ReleaseService(TableResources):
         self._admit(actor, request.name)
         self._require_may(actor, request)
         return await self._draw_runs.create_run(actor, request, claimant)
+
+    async def made_by(self, actor: Actor, result: JsonObject) -> Stored:
+        """The release that a run of this result made."""
+        return await self.get(actor, release_of_result(result))
 
     async def of_dataset(
         self,

@@ -53,6 +53,7 @@ class Stub:
         self.uploads: dict[str, tuple[bytes, dict[str, str]]] = {}
         self.answers: dict[str, httpx.Response | BaseException] = {}
         self.result: Any = PASS
+        self.is_large = False
         self.evidence: Any = {"id": "e-1"}
         self.outline: list[Any] = []
         self.page: Callable[[str], str] = stub_page
@@ -80,13 +81,16 @@ class Stub:
         if path.endswith("/events"):
             data = json.dumps({"stage": "criteria", "done": 1, "total": 2})
             return httpx.Response(200, content=f"id: 1\nevent: progress\ndata: {data}\n\n".encode())
-        name = self.sent[key].get("name", path.rsplit("/", 1)[-1])
+        name = self.sent[key].get("name", path.rsplit("/", 1)[-1].removeprefix("id-"))
         made = {"id": f"id-{name}", "name": name, "sha256": "0", "state": "succeeded", "attempt": 1}
         if path.startswith("/policies/"):
             made |= {"document": {"outline": self.outline}}
         if "evaluations" in path:
             evidence = {"id": "e-1", "sha256": hashlib.sha256(self.envelope(name)).hexdigest()}
             made |= {"result": self.result, "evidence": self.evidence and evidence | self.evidence}
+        if key == ASKED and self.is_large:
+            queued = {"id": "run-1", "state": "queued", "attempt": 0}
+            return httpx.Response(202, json=made | {"result": None, "evidence": None, "run": queued})
         return httpx.Response(201, json=made)
 
 

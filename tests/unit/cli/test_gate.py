@@ -18,8 +18,6 @@ from app.evidence.statement import statement_of
 from tests.unit.cli.gate_stub import ASKED, POLICY, TABLES, stub_page
 from tests.unit.cli.verdict_documents import ERROR, FAIL, PASS, criterion, evidence_of, verdict
 
-TOO_LARGE = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
-
 
 @pytest.mark.parametrize(("result", "code"), [(PASS, 0), (FAIL, 1), (ERROR, 2)])
 def test_the_exit_status_is_the_verdict(judge, stub, capsys, result, code):
@@ -241,10 +239,10 @@ def test_the_questions_of_a_stored_policy_are_answered_where_it_may_be_read(stub
 
 
 def test_what_is_too_large_for_a_direct_answer_becomes_a_run(judge, stub):
-    stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
+    stub.is_large = True
     assert judge() == 0
-    name = stub.sent[f"{ASKED}/runs"]["name"]
-    assert f"GET /evaluations/{name}" in stub.sent
+    name = stub.sent[ASKED]["name"]
+    assert f"GET /evaluations/id-{name}" in stub.sent
 
 
 def test_files_are_written_in_their_formats_and_text_is_printed(judge, stub, files, capsys):
@@ -397,9 +395,8 @@ def test_the_answer_to_another_question_is_2(judge, stub):
 
 
 def test_a_run_that_fails_is_2(judge, stub):
-    stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
+    stub.is_large = True
     failed = {"id": "r", "state": "failed", "attempt": 3, "error": {"code": "worker-lost"}}
-    stub.answers[f"{ASKED}/runs"] = httpx.Response(202, json=failed | {"id": "run-1"})
     stub.answers["GET /runs/run-1"] = httpx.Response(200, json=failed)
     assert judge() == 2
 
@@ -557,7 +554,7 @@ class Terminal(io.StringIO):
     ("ci", "argv", "drawn"), [(None, [], True), ("true", [], False), (None, ["--quiet"], False)]
 )
 def test_progress_is_drawn_on_a_terminal_and_not_in_a_pipeline(judge, stub, monkeypatch, ci, argv, drawn):
-    stub.answers[ASKED] = httpx.Response(422, json=TOO_LARGE)
+    stub.is_large = True
     if ci is None:
         monkeypatch.delenv("CI", raising=False)
     else:

@@ -196,7 +196,7 @@ def test_roles_are_held_against_a_dataset_of_a_server(policy, file, monkeypatch)
     declared = {"attributes": [{"name": name} for name in ("note", "sex", "id")]}
     client = SimpleNamespace(
         datasets=SimpleNamespace(get=lambda name: SimpleNamespace(document=declared)),
-        measurements=SimpleNamespace(create=lambda body: SimpleNamespace(document={"result": answers})),
+        measurements=SimpleNamespace(answer=lambda body: SimpleNamespace(document={"result": answers})),
     )
     monkeypatch.setattr(policy_table, "service_client", lambda server, operations: nullcontext(client))
     path = file(people_schema(note="sensitive", sex="quasi_identifier", age="quasi_identifier"))

@@ -80,15 +80,14 @@ class Stub:
         resource = {"id": "i", "name": named, "sha256": "0"}
         finished = {"id": "run-1", "state": "succeeded", "attempt": 1}
         if path == "measurements" and self.too_large:
-            problem = {"type": "/problems/direct-budget-exceeded", "title": "Too large", "status": 422}
-            return httpx.Response(422, json=problem)
+            queued = finished | {"state": "queued"}
+            return httpx.Response(202, json=resource | {"result": None, "run": queued})
         answers = {
             "proposal": {"rows_in_sample": 1, "attributes": PROPOSAL, "doubts": DOUBTS},
             "datasets": resource | self.dataset,
             "measurements": resource | {"result": RESULT},
-            "measurements/runs": finished,
+            "measurements/i": resource | {"result": RESULT},
             "runs/run-1": finished,
-            "runs/run-1/result": RESULT,
         }  # fmt: skip
         named = "proposal" if path.endswith("/proposal") else path
         return httpx.Response(201, json=answers.get(named, resource))
@@ -255,7 +254,7 @@ def test_a_suffix_without_a_format_is_refused_with_the_option_that_says_it(profi
 def test_work_above_the_direct_budget_is_done_by_a_run(profiled, stub, capsys):
     stub.too_large = True
     assert profiled("--json") == 0
-    assert "POST measurements/runs" in stub.calls
+    assert "GET runs/run-1" in stub.calls
     assert json.loads(capsys.readouterr().out)["result"] == RESULT
 
 

@@ -305,7 +305,9 @@ def test_whoever_waits_for_a_run_is_given_its_result():
 
     def handler(request):
         seen.append((request.url.path, request.headers.get("Prefer")))
-        answered = request.headers.get("Prefer") and "gates" not in request.url.path
+        answered = (request.headers.get("Prefer") or "").startswith(
+            "wait"
+        ) and "gates" not in request.url.path
         return httpx.Response(200, json=run("succeeded") | ({"result": {"risk": 1}} if answered else {}))
 
     with client_of(handler) as client:
@@ -317,5 +319,48 @@ def test_whoever_waits_for_a_run_is_given_its_result():
         ("/v1/optimisations", "wait=20"),
         ("/v1/assessments/runs", "wait=5"),
         ("/v1/gates/p/evaluations/runs", "wait=60"),
-        ("/v1/frontiers", None),
+        ("/v1/frontiers", "respond-async"),
     ]
+
+
+LARGE = {"id": "i", "name": "n", "sha256": "0", "result": None}
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "path"),
+    [
+        ("assessments", ({},), "/v1/assessments"),
+        ("measurements", ({},), "/v1/measurements"),
+        ("evaluations", ("p", {}), "/v1/gates/p/evaluations"),
+    ],
+)
+def test_a_question_that_is_large_is_answered_when_its_run_has_ended(kind, asked, path):
+    seen = []
+
+    def handler(request):
+        seen.append(f"{request.method} {request.url.path}")
+        if request.method == "POST":
+            return httpx.Response(202, json=LARGE | {"run": run("queued")})
+        if request.url.path == f"/v1/{kind}/i":
+            return httpx.Response(200, json=LARGE | {"result": {"risk": 1}})
+        return httpx.Response(200, json=run("succeeded"))
+
+    with client_of(handler) as client:
+        found = getattr(client, kind).answer(*asked)
+        assert (found.document["result"], found.run) == ({"risk": 1}, None)
+        assert getattr(client, kind).create(*asked).run.state == "queued"
+    assert seen[0] == seen[-1] == f"POST {path}"
+    assert seen[-2] == f"GET /v1/{kind}/i"
+
+
+def test_a_release_that_a_run_draws_is_waited_for():
+    def handler(request):
+        if request.method == "POST":
+            return httpx.Response(202, json=run("queued"))
+        if request.url.path == "/v1/releases/drawn":
+            return httpx.Response(200, json=LARGE)
+        is_result = request.url.path.endswith("/result")
+        return httpx.Response(200, json={"release": "drawn"} if is_result else run("succeeded"))
+
+    with client_of(handler) as client:
+        assert client.releases.create({}).id == "i"

@@ -43,6 +43,11 @@ CALLS: dict[str, Callable[[Client], Any]] = {
         )
         for verb in ("start_run", "plan")
     },
+    **{
+        f"{name}.answer": lambda c, n=name: getattr(c, n).answer({})
+        for name in ("assessments", "measurements", "view_checks", "mechanism_audits")
+    },
+    "evaluations.answer": lambda c: c.evaluations.answer("p", {}),
     "hierarchies.create_from_csv": lambda c: c.hierarchies.create_from_csv("n", b"a;b"),
     "hierarchies.tree": lambda c: c.hierarchies.tree("r"),
     "uploads.create_from": lambda c: c.uploads.create_from("n", b"a"),

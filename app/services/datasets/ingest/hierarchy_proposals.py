@@ -50,13 +50,15 @@ def _with_hierarchy(
     known = ColumnCounts(own.name, cast(Any, own.type), counts, leaves, is_whole)
     found, bands = propose_hierarchy(known), propose_bands(known)
     if bands is None:
-        return replace(own, hierarchy=_document(found), hierarchy_reason=found.reason)
+        definition = found.definition
+        return replace(own, hierarchy=_document(found), hierarchy_reason=found.reason, definition=definition)
     chosen, other = (bands, found) if role is Role.SENSITIVE else (found, bands)
     return replace(
         own,
         hierarchy=_document(chosen),
         hierarchy_reason=chosen.reason,
         other_hierarchy=_document(other),
+        definition=chosen.definition,
     )
 
 

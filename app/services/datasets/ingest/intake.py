@@ -7,10 +7,12 @@ import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
 
+from app.domain.errors import InvalidInput
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.binary_reader import Remarks, read_arrow, read_spooled, text_table
 from app.services.datasets.ingest.canonical_csv import CanonicalCsv
@@ -20,6 +22,7 @@ from app.services.datasets.ingest.csv_reader import CsvReader
 from app.services.datasets.ingest.decoding import Gunzip
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits
 from app.services.datasets.ingest.file_kinds import HEAD_BYTES, require_kind
+from app.services.datasets.ingest.found_instead import SAMPLE_BYTES, found_instead, other_encoding
 from app.services.datasets.ingest.nameless_hash import NamelessHash
 from app.services.datasets.ingest.pieces import Piece, PieceWriter
 from app.services.datasets.ingest.processor_budget import ProcessorBudget
@@ -59,6 +62,7 @@ class Intake:
         self.rows = 0
         self.remarks = Remarks()
         self._unfolded = 0
+        self._sample, self._latest = b"", b""
 
     @property
     def received(self) -> int:
@@ -82,6 +86,8 @@ class Intake:
             async with aclosing(source) as pieces:
                 async for piece in pieces:
                     yield piece
+        except InvalidInput as error:
+            raise await asyncio.to_thread(self._explained, error) from None
         finally:
             self._thread.shutdown(wait=False)
 
@@ -125,6 +131,7 @@ class Intake:
 
     def _fed(self, reader: CsvReader, gunzip: Gunzip | None, data: bytes) -> Iterator[Piece]:
         for text in [data] if gunzip is None else gunzip.feed(data):
+            self._sample, self._latest = self._sample + text[: SAMPLE_BYTES - len(self._sample)], text
             for table in reader.feed(text):
                 yield from self._written(table)
             self._budget.check()
@@ -137,7 +144,16 @@ class Intake:
         self._name_columns(reader.columns or ())
         if reader.index is not None:
             self.remarks.index, self.remarks.notes = reader.index, (index_note(reader.index),)
+        self.remarks.notes += found_instead(self._sample, self._dialect, self.columns)
         yield from self._last()
+
+    def _explained(self, error: InvalidInput) -> InvalidInput:
+        """The error with what the beginning of a text is found to be instead of what was declared."""
+        if any(own.code == "wrong-encoding" for own in error.faults):
+            found = tuple(other_encoding(self._latest, self._dialect))
+        else:
+            found = found_instead(self._sample, self._dialect, self.columns) if self._sample else ()
+        return InvalidInput([replace(own, message=" ".join((own.message, *found))) for own in error.faults])
 
     async def _binary(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
         content = self._recognised(self._counted(body))

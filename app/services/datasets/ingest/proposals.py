@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 from app.domain.arrays import Ints
 from app.domain.errors import InvalidInput, TooLarge
 from app.domain.hierarchies.cell_formats import CellFormat
-from app.services.datasets.dataset_schema import OnUnreadable
+from app.domain.hierarchies.hierarchy_definitions import MadeOfLeaves
+from app.services.datasets.dataset_schema import AttributeDeclaration, OnUnreadable, Role
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.column_names import index_note, with_index
 from app.services.datasets.ingest.column_types import TypeProposal, is_read, propose_type
@@ -82,7 +83,7 @@ class AttributeProposal:
     them; ``unreadable_in_sample``, ``_rows`` and ``_shapes`` tell which cells of the sample are of another
     type. ``other_hierarchy`` suits amounts that are sensitive, or are not, against the proposal.
     ``is_unsure`` says that a person should look: the role is a guess, or the cells are not all of the type,
-    or can be read in two ways.
+    or can be read in two ways. ``definition`` is the hierarchy as it is made.
     """
 
     name: str
@@ -100,6 +101,7 @@ class AttributeProposal:
     hierarchy_reason: str | None = None
     other_hierarchy: Mapping[str, Any] | None = None
     is_unsure: bool = False
+    definition: MadeOfLeaves | None = None
 
 
 @dataclass(frozen=True)
@@ -281,6 +283,33 @@ def with_categories(proposal: SchemaProposal, strays: Mapping[str, Sequence[int]
             reason = f"{own.reason} Cells {where} are no {own.type}: its values are taken as categories."
             attributes[place] = replace(own, type="categorical", format=None, reason=reason, is_unsure=True)
     doubts = tuple(own for own in proposal.doubts if own.column not in strays)
+    return replace(proposal, attributes=tuple(attributes), doubts=doubts)
+
+
+def with_declared(
+    proposal: SchemaProposal, declared: Sequence[AttributeDeclaration], *, rows_are_persons: bool
+) -> SchemaProposal:
+    """The proposal with what is declared; no other column gets a role of it that at most one has."""
+    said = {own.name: own for own in declared}
+    single = {own.role for own in declared} & {Role.IDENTIFIER, Role.PERSON, Role.WEIGHT}
+    single |= {Role.PERSON} if rows_are_persons else set()
+    attributes = []
+    for own in proposal.attributes:
+        if (as_said := said.get(own.name)) is not None:
+            is_refused = as_said.on_unreadable is OnUnreadable.REFUSE
+            own = replace(
+                own,
+                type=as_said.type.value,
+                role=as_said.role.value,
+                format=as_said.format,
+                on_unreadable=None if is_refused else as_said.on_unreadable,
+                reason="It is declared so.",
+                is_unsure=False,
+            )
+        elif own.role in single:
+            own = replace(own, role="other", reason=f"{own.reason} What is declared leaves no room for that.")
+        attributes.append(own)
+    doubts = tuple(own for own in proposal.doubts if own.column not in said)
     return replace(proposal, attributes=tuple(attributes), doubts=doubts)
 
 
