@@ -8,7 +8,7 @@ from typing import Any, Self
 import httpx
 
 from privacy_risk.calls import Calls, call, outcome
-from privacy_risk.collection import Answered, Collection, Searched
+from privacy_risk.collection import Answered, Collection, Defined, Searched
 from privacy_risk.connection import VERSION, Connection
 from privacy_risk.governance import (
     ApiKeys,
@@ -49,9 +49,9 @@ class _Service(Calls[Pool]):
         self.hierarchies = Hierarchies(connection, "/hierarchies")
         self.uploads = Uploads(connection, "/uploads")
         self.datasets = Datasets(connection, "/datasets")
-        self.dictionaries = Collection(connection, "/dictionaries")
+        self.dictionaries = Defined(connection, "/dictionaries")
         self.dictionary_sets = DictionarySets(connection, "/dictionary-sets")
-        self.sensitivity_profiles = Collection(connection, "/sensitivity-profiles")
+        self.sensitivity_profiles = Defined(connection, "/sensitivity-profiles")
         self.rules = Rules(connection, "/rules")
         self.assessments = Assessments(connection, "/assessments")
         self.measurements = Answered(connection, "/measurements")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from privacy_risk.answers import cursor_in, items_in
@@ -60,9 +60,15 @@ class Deletable(Readable[Pool]):
     """Resources that the service makes, to be read and deleted."""
 
     @call
-    async def delete(self, ref: str) -> None:
-        """Delete the resource; refused while others use it."""
-        await self._connection.delete(f"{self._path}/{ref}")
+    async def delete(self, ref: str, with_dependents: bool = False) -> None:
+        """Delete the resource; refused while others use it, unless these are to be deleted with it."""
+        await self._connection.delete(f"{self._path}/{ref}", {"with_dependents": with_dependents or None})
+
+    @call
+    async def dependents(self, ref: str) -> Sequence[Json]:
+        """What a deletion with dependents would delete, in its order; nothing is deleted."""
+        parameters = {"with_dependents": True, "dry_run": True}
+        return items_in(await self._connection.delete(f"{self._path}/{ref}", parameters))
 
 
 class Evidenced(Readable[Pool]):
@@ -86,6 +92,15 @@ class Collection(Deletable[Pool]):
     async def create(self, body: Json) -> Resource:
         """Create the resource, or get the identical one that exists."""
         return Resource.from_document(await self._connection.post(self._path, body))
+
+
+class Defined(Collection[Pool]):
+    """Resources whose definition may be read again."""
+
+    @call
+    async def definition(self, ref: str) -> Json:
+        """What was configured when the resource was made."""
+        return await self._connection.get_json(f"{self._path}/{ref}/definition")
 
 
 class Answered(Collection[Pool]):

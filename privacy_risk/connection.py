@@ -94,11 +94,10 @@ class Connection(Generic[Pool]):
         )
         return json_object(response)
 
-    async def delete(self, path: str) -> None:
-        """Delete; AnswerError unless it is the service that says so."""
-        response = await self._send("DELETE", path)
-        if response.status_code != httpx.codes.NO_CONTENT:
-            json_object(response)
+    async def delete(self, path: str, parameters: Parameters | None = None) -> Json:
+        """Delete; what else is answered than that it is done. AnswerError unless the service says so."""
+        response = await self._send("DELETE", path, params=_said(parameters))
+        return {} if response.status_code == httpx.codes.NO_CONTENT else json_object(response)
 
     async def pieces(self, path: str, parameters: Parameters | None = None) -> AsyncIterator[bytes]:
         """The content that a GET answers, as it comes."""

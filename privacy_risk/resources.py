@@ -11,6 +11,7 @@ from privacy_risk.calls import call, stream
 from privacy_risk.collection import (
     Answered,
     Collection,
+    Defined,
     Deletable,
     Evidenced,
     Searched,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Hierarchies(Collection[Pool]):
+class Hierarchies(Defined[Pool]):
     """Value generalisation hierarchies."""
 
     @call
@@ -152,7 +153,7 @@ class DictionarySets(Collection[Pool]):
         return await self._connection.post(f"{VERSION}/dictionary-orders", body)
 
 
-class Rules(Collection[Pool]):
+class Rules(Defined[Pool]):
     """Disclosure rules."""
 
     @call

@@ -15,7 +15,7 @@ from app.api.faults import install_handlers
 from app.api.health import Readiness
 from app.api.interface import Interface
 from app.api.metrics import RequestMetrics
-from app.api.middleware import BodyLimit, RequestFrame
+from app.api.middleware import BodyLimit, HeadAsGet, RequestFrame
 from app.api.places import Places
 from app.api.routers import UPLOAD_PATHS
 from app.api.services import Services
@@ -72,6 +72,7 @@ def create_app(
     app.state.rates = rates
     app.state.passed_on = set()  # addresses of pages that hand files on, which add themselves
     # Layers are entered in the reverse of the order in which they are added.
+    app.add_middleware(HeadAsGet)
     app.add_middleware(
         BodyLimit,
         limit=max_body_bytes,

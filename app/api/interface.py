@@ -10,6 +10,7 @@ from typing import Final
 
 from fastapi import APIRouter
 from starlette.datastructures import State
+from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute, Match
 from starlette.types import Receive, Scope, Send
 
@@ -42,7 +43,14 @@ class Interface(BaseRoute):
         if router is None:
             # In a thread: it takes tenths of a second, and requests that need nothing new go on.
             router = await asyncio.to_thread(self._load, word)
-        await router(scope, receive, send)
+        try:
+            await router(scope, receive, send)
+        except HTTPException as error:
+            if error.status_code == 405:
+                # Each operation knows of its own method alone.
+                known = {method for route in router.routes for method in _methods_at(route, scope)}
+                error.headers = {"Allow": ", ".join(sorted(known))}
+            raise
 
     def _load(self, word: str) -> APIRouter:
         """The operations whose addresses begin with this word; whoever asks meanwhile waits for the first."""
@@ -79,6 +87,14 @@ def load(word: str) -> None:
 _loaded: Final[dict[str, APIRouter]] = {}
 """First word → its operations: the same for all applications of a process, as they hold no state."""
 _loading: Final = threading.Lock()
+
+
+def _methods_at(route: BaseRoute, scope: Scope) -> set[str]:
+    """The methods of a route if the address is one of its own."""
+    if not isinstance(route, Operation) or route.matches(scope)[0] is Match.NONE:
+        return set()
+    known = set(route.methods or ())
+    return known | {"HEAD"} if "GET" in known else known
 
 
 def _first_word(scope: Scope) -> str:

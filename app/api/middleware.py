@@ -147,6 +147,38 @@ class _Exchange:
         await problem_response(body)(scope, self._receive, self.send)
 
 
+class HeadAsGet:
+    """Answers HEAD wherever GET is answered: with the same status and headers, and no content."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass HEAD on as GET, up to the first piece of its answer."""
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_head(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                await send(message)
+                await send({"type": "http.response.body"})
+            elif message.get("more_body"):
+                raise _HeadSent
+
+        asked = {**scope, "method": "GET"}
+        try:
+            await self._app(asked, receive, send_head)
+        except* _HeadSent:
+            pass
+        finally:
+            scope["route"] = asked.get("route")
+
+
+class _HeadSent(Exception):
+    """The content that would follow is nobody's."""
+
+
 def route_of(scope: Scope) -> str:
     """The template of the matched route, as ``/v1/runs/{ref}``; names of resources stay out of the log."""
     template = getattr(scope.get("route"), "path_format", None)

@@ -119,11 +119,39 @@ _IDEMPOTENCY_KEY: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 
+_IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "required": False,
+    "description": "ETag of an answer to GET here: nothing is deleted if GET would answer another now.",
+    "schema": {"type": "string", "maxLength": 1000},
+}
+
 _RETRY_AFTER: Final = {
     "description": "Seconds after which to send the same request again. Of a 409: only where the first "
     "request with the same Idempotency-Key is still being answered.",
     "schema": {"type": "integer", "minimum": 1},
 }
+_HEADERS: Final[dict[str, Any]] = {
+    "Location": {
+        "description": "Address of what was made, or of the run that makes it.",
+        "schema": {"type": "string"},
+        "example": "/v1/rules/1f0c9d8be07a4f6a9f1d2c3b4a596877",
+    },
+    "ETag": {
+        "description": "Stands for this very answer: `If-None-Match` and, of a DELETE, `If-Match` take it.",
+        "schema": {"type": "string"},
+    },
+    **RATE_FIELDS,
+}
+"""Headers of answers, by their names."""
+
+_STREAMED: Final = frozenset({"text/csv", "text/event-stream"})
+"""Content types of answers that are sent while they are made: nothing stands for the whole before its end."""
+
+_LOCATED: Final = ("201", "202")
+"""Statuses of what is made, whose addresses are told."""
+
 _IDENTITY_TOKEN: Final = {
     "type": "http",
     "scheme": "bearer",
@@ -182,9 +210,13 @@ def made_document() -> dict[str, Any]:
     limits = {route.path: limit_of(route.endpoint) for route in routes if "POST" in (route.methods or ())}
     for address, path in document["paths"].items():
         if "post" in path:
-            _describe_post(path["post"], limits.get(address))
+            _describe_post(address, path["post"], limits.get(address))
         if "get" in path:
             _describe_get(path["get"])
+        if "get" in path and "delete" in path:
+            path["delete"].setdefault("parameters", []).append(_IF_MATCH)
+            path["delete"]["responses"]["412"] = problems("precondition-failed")[412]
+    _describe_headers(document)
     _take_tokens(document)
     # Not where it is answered: a server that is to be ready soon would load all that describes answers.
     for status, refused in problems("unavailable").items():
@@ -249,14 +281,17 @@ def _describe_success(responses: dict[str, Any]) -> None:
 def _describe_get(operation: dict[str, Any]) -> None:
     """Add what answers a client that has the current state already."""
     responses = operation["responses"]
-    if "application/json" in responses["200"].get("content", {}) and "401" in responses:
+    if _STREAMED.isdisjoint(responses["200"].get("content", {})) and "401" in responses:
         responses["304"] = {"description": "`If-None-Match` names the ETag of the current state."}
 
 
-def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
+def _describe_post(address: str, operation: dict[str, Any], limit: int | None) -> None:
     """Add what every POST has: its header, the problems of its body, names for the examples of raw ones."""
     for status, problem in copy.deepcopy(_OF_BODIES).items():
         operation["responses"].setdefault(str(status), problem)
+    if "{" not in address:
+        # What a body names in vain is a fault of the body.
+        operation["responses"].pop("404", None)
     if limit is not None:
         operation["responses"]["413"]["description"] += f"\n\nThe body may have {limit:,} bytes."
     if "application/json" in operation.get("requestBody", {}).get("content", {}):
@@ -272,15 +307,33 @@ def _describe_post(operation: dict[str, Any], limit: int | None) -> None:
             parameter["examples"] = {key: {"value": key} for key in keys}
 
 
+def _describe_headers(document: dict[str, Any]) -> None:
+    """Name the headers of answers that succeed, each written once; those of problems are with these."""
+    document["components"]["headers"] = _HEADERS
+    for path in document["paths"].values():
+        for method, operation in path.items():
+            responses = operation["responses"] if method in _METHODS else {}
+            is_made = method == "post" and not responses.keys().isdisjoint(_LOCATED)
+            for status, answer in responses.items():
+                sent = [*RATE_FIELDS] if status[0] in "23" and "401" in responses else []
+                if is_made and status in ("200", *_LOCATED):
+                    sent.append("Location")
+                if status == "304" or (status == "200" and "304" in responses):
+                    sent.append("ETag")
+                if sent:
+                    named = {name: {"$ref": f"#/components/headers/{name}"} for name in sent}
+                    answer["headers"] = {**answer.get("headers", {}), **named}
+
+
 def _describe_dry_runs(paths: dict[str, Any]) -> None:
     """Add the plan to what an operation with `dry_run` answers: that of its operation for plans."""
     for address, path in paths.items():
-        for operation in path.values():
-            if any(parameter.get("name") == "dry_run" for parameter in operation.get("parameters", ())):
-                plan = paths[f"{address}/plans"]["post"]["responses"]["200"]["content"]["application/json"]
-                answer = operation["responses"]["200"]
-                answer["description"] += " With `dry_run`: what the work would cost."
-                answer["content"] = {**answer["content"], PLAN_MEDIA_TYPE: plan}
+        operation = path.get("post", {})
+        if any(parameter.get("name") == "dry_run" for parameter in operation.get("parameters", ())):
+            plan = paths[f"{address}/plans"]["post"]["responses"]["200"]["content"]["application/json"]
+            answer = operation["responses"]["200"]
+            answer["description"] += " With `dry_run`: what the work would cost."
+            answer["content"] = {**answer["content"], PLAN_MEDIA_TYPE: plan}
 
 
 def _take_tokens(document: dict[str, Any]) -> None:

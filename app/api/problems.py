@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from starlette.responses import JSONResponse
 
+from app.api.addresses import address_of
 from app.domain.errors import (
     Conflict,
     Fault,
@@ -142,6 +143,14 @@ PROBLEM_TYPES: tuple[ProblemType, ...] = (
         "Somebody decided that the table of this release is not given out any more, nor counted, measured or "
         "judged. Its manifest says since when.",
         "Use the release that takes its place.",
+    ),
+    ProblemType(
+        "precondition-failed",
+        412,
+        "The resource is not in the state that the request names",
+        "`If-Match` of a DELETE does not name the ETag that a GET of the address answers. Nothing was "
+        "deleted.",
+        "Read the resource again, and repeat the request with its ETag if it is still to be deleted.",
     ),
     ProblemType(
         "too-large",
@@ -289,6 +298,9 @@ def body_of_error(error: PrivacyRiskError, request_id: str) -> dict[str, Any]:
         case NotFinished():
             wait = "GET /v1/runs/{id} with the header Prefer: wait=20"
             extensions |= {"remedy": f"{error.remedy}: {wait}", "details": error.details}
+        case Conflict(details={"users": [*users]}):
+            linked = [{**own, "href": address_of(own["kind"], own["name"])} for own in users]
+            extensions["details"] = {**error.details, "users": linked}
         case Conflict():
             extensions["details"] = error.details
         case TooLarge():

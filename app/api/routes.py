@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Callable, Coroutine, Iterator
-from email.message import Message
+from email.message import Message as MimeHeader
 from functools import cached_property
 from typing import Any, Final
 
@@ -12,20 +13,22 @@ from fastapi import Depends
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Message
 
+from app.api.addresses import PREFIX as PREFIX
 from app.api.authentication import actor_who_may, actor_with_scopes, authenticate
 from app.api.bodies.limits import declared_length, limit_of
 from app.api.bodies.reading import SMALL_BYTES, StrictRequest
+from app.api.bodies.references import of_reference
 from app.api.bodies.validation import SlicedValidator
 from app.api.idempotency import Once, key_of
 from app.api.places import take_place
-from app.domain.errors import Fault, refuse
-
-PREFIX: Final = "/v1"
-"""Where the interface begins. Routers carry it themselves, so that a matched route knows its whole path."""
+from app.domain.errors import Fault, NotFound, refuse
+from app.services.json_text import whole_json
 
 _WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "DELETE", "OPTIONS"})
 
@@ -86,6 +89,8 @@ class Route(Operation):
             if guards:
                 await actor_who_may(request, scopes)
             if request.method in _WITHOUT_BODY:
+                if request.method == "DELETE":
+                    await _require_match(request)
                 response = await handle(request)
                 return _conditional(request, response) if request.method == "GET" else response
             try:
@@ -113,7 +118,13 @@ class Route(Operation):
         async def check_and_handle() -> Response:
             if self.body_field is not None and len(body) > SMALL_BYTES:
                 await request.check(self._validator)
-            return await handle(request)
+            try:
+                return await handle(request)
+            except NotFound as error:
+                if self.body_field is None:
+                    raise
+                sent = await asyncio.to_thread(whole_json, body.decode("utf-8"))
+                raise of_reference(error, sent, request.path_params.values()) from None
 
         if key is None:
             return await check_and_handle()
@@ -130,12 +141,30 @@ def _check_is_json(request: Request) -> None:
     given = request.headers.get("content-type")
     if given == "application/json":  # as nearly all send it
         return
-    header = Message()
+    header = MimeHeader()
     header["content-type"] = given or ""
     if header.get_content_type() != "application/json":
         has_body = "transfer-encoding" in request.headers or (declared_length(request.headers) or 0) > 0
         found = "The body must be JSON" if has_body or given else "The request has no body"
         raise HTTPException(415, detail=f"{found}; send JSON with Content-Type: application/json.")
+
+
+async def _require_match(request: Request) -> None:
+    """412 if there is something of which `If-Match` does not name the ETag, as GET answers it."""
+    given = request.headers.get("if-match")
+    if given is None:
+        return
+    told: Message = {}
+
+    async def keep_head(message: Message) -> None:
+        told.update(message if message["type"] == "http.response.start" else {})
+
+    asked = {**request.scope, "method": "GET", "query_string": b""}
+    await request.app.router(asked, request.receive, keep_head)
+    tag = Headers(raw=told["headers"]).get("etag")
+    named = [part.strip() for part in given.split(",")]
+    if told["status"] != 404 and "*" not in named and tag not in named:
+        raise HTTPException(412, detail="If-Match names another state than that of the resource.")
 
 
 def _conditional(request: Request, response: Response) -> Response:

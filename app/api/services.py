@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.services.datasets.hierarchies import HierarchyService
     from app.services.datasets.proposed_datasets import ProposedDatasetService
     from app.services.datasets.uploads import UploadService
+    from app.services.erasure import Erasure
     from app.services.gates.evaluations import EvaluationService
     from app.services.gates.evidence_service import EvidenceService
     from app.services.gates.policies import PolicyService
@@ -72,6 +73,7 @@ class Services:
     evidence: EvidenceService
     webhooks: WebhookService
     audit_trail: AuditTrailService
+    erasure: Erasure
 
 
 # Asynchronous, for the framework calls any other in a thread.

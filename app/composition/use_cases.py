@@ -20,6 +20,7 @@ from app.services.datasets.ingest.dialect import UploadLimits
 from app.services.datasets.proposed_datasets import ProposedDatasetService
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.uploads import UploadService
+from app.services.erasure import Erasure
 from app.services.gates.completion import Completion
 from app.services.gates.evaluations import EvaluationService
 from app.services.gates.evidence import EvidenceIssuer
@@ -130,4 +131,5 @@ def use_cases_within(
         evidence=EvidenceService(store, clock),
         webhooks=WebhookService(store, clock),
         audit_trail=AuditTrailService(store),
+        erasure=Erasure(store),
     )

@@ -84,6 +84,16 @@ def joined(pointer: str, part: str | int) -> str:
     return f"{pointer}/{str(part).replace('~', '~0').replace('/', '~1')}"
 
 
+def counted(amount: int, one: str, several: str = "") -> str:
+    """So many things, in a message; ``several`` where more than one is called otherwise than with an s."""
+    return f"{amount:,} {one if amount == 1 else several or one + 's'}"
+
+
+def having(amount: int, thing: str) -> str:
+    """So many things that have what the message goes on with."""
+    return counted(amount, f"{thing} has", f"{thing}s have")
+
+
 def refuse(faults: Sequence[Fault]) -> None:
     """Raise InvalidInput with all of the faults, if there are any."""
     if faults:
@@ -166,6 +176,11 @@ class NotFound(PrivacyRiskError):
         super().__init__(f"There is no {kind} with the id or name {ref!r}.")
         self.kind = kind
         self.ref = ref
+
+
+def unknown_reference(pointer: str, error: NotFound) -> Fault:
+    """The fault of a question that names, at this place, what there is not."""
+    return Fault(pointer, "unknown-reference", error.message, "Create it first, or name another.")
 
 
 class Withdrawn(PrivacyRiskError):

@@ -149,18 +149,41 @@ class PostgresResources(Repository):
 
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with its pieces, their key, its runs and the results that only it leads to."""
-        row = await self._row(kind, ref)
-        if kind in _DRAWN_OF:
+        await self.delete_all([await self.described(kind, ref)])
+
+    async def delete_all(self, found: Sequence[Stored]) -> None:
+        """Delete these with what each owns, those that use others before these; see the port."""
+        if any(own.kind in _DRAWN_OF for own in found):
             await self._transaction.take_turn_at_draws()
-        await self._refuse_if_used(row)
-        query = select(runs.c.input_sha256).where(runs.c.resource_id == row.id)
-        inputs = {row.sha256, *(await self._transaction.execute(query)).scalars()}
-        alone = await self._results_alone(row)
+        leads = [await self._remove(own) for own in found]
+        # Who is given a result has the turn already: it must not wait for one that waits for the turn.
+        await self._transaction.take_turn()
+        for own, led_to in zip(found, leads, strict=True):
+            await self._remove_what_it_led_to(own, *led_to)
+
+    async def users_of(self, used_id: str) -> Sequence[Stored]:
+        """All that is built on it, the newest first: whatever uses another is newer; see the port."""
+        uses, further = resource_uses.alias(), resource_uses.alias()
+        users = select(uses.c.user_id).where(uses.c.used_id == used_id).cte("users", recursive=True)
+        users = users.union(select(further.c.user_id).join(users, further.c.used_id == users.c.user_id))
+        query = (
+            select(*COLUMNS)
+            .where(resources.c.id.in_(select(users.c.user_id)), resources.c.kind != Kind.DRAW.value)
+            .order_by(resources.c.serial.desc())
+        )
+        return [stored_row(row) for row in await self._transaction.execute(query)]
+
+    async def _remove(self, own: Stored) -> tuple[set[str], Sequence[str]]:
+        """Delete its row; answers the inputs of its results, and the results that only its runs led to."""
+        await self.require_unused(own)
+        query = select(runs.c.input_sha256).where(runs.c.resource_id == own.id)
+        inputs = {own.sha256, *(await self._transaction.execute(query)).scalars()}
+        by_runs = await self._results_alone(own)
         connection = await self._transaction.connection()
         try:
             async with connection.begin_nested():
                 # The uploads it is built on are used no longer: their retention begins now.
-                used = select(resource_uses.c.used_id).where(resource_uses.c.user_id == row.id)
+                used = select(resource_uses.c.used_id).where(resource_uses.c.user_id == own.id)
                 await self._transaction.execute(
                     update(data_keys)
                     .where(data_keys.c.id.in_(used), data_keys.c.purpose == "upload")
@@ -169,38 +192,40 @@ class PostgresResources(Repository):
                 # Nobody can delete the questions about it otherwise that a run was to draw a release for;
                 # what was drawn for them is a release of its own, and stays counted.
                 await self._transaction.execute(
-                    delete(resources).where(resources.c.id.in_(_asked_draws(row.id)))
+                    delete(resources).where(resources.c.id.in_(_asked_draws(own.id)))
                 )
-                if kind is Kind.DATASET:
-                    await self._give_up_draws(row)
-                gone = await self._transaction.execute(delete(resources).where(resources.c.id == row.id))
+                if own.kind is Kind.DATASET:
+                    await self._give_up_draws(own)
+                gone = await self._transaction.execute(delete(resources).where(resources.c.id == own.id))
         except IntegrityError as error:
             # A user that was added meanwhile; PostgreSQL 18 has a name of its own for it.
             if not isinstance(error.orig, ForeignKeyViolation | RestrictViolation):
                 raise
-            await self._refuse_if_used(row)
+            await self.require_unused(own)
             raise
         if gone.rowcount == 0:  # somebody else has just deleted it
-            raise NotFound(kind.value, ref)
-        # Who is given a result has the turn already: it must not wait for one that waits for the turn.
-        await self._transaction.take_turn()
+            raise NotFound(own.kind.value, own.name)
+        return inputs, by_runs
+
+    async def _remove_what_it_led_to(self, own: Stored, inputs: set[str], by_runs: Sequence[str]) -> None:
+        """Delete its results and its key, once its row is gone; say so to who holds it in memory."""
         await self._drop_results(inputs)
-        await self._transaction.execute(delete(results).where(results.c.id.in_(alone)))
-        if kind is Kind.UPLOAD:
-            await self._hand_on_results(row.id)
-        if kind in _KEYED:
-            await self._transaction.execute(delete(data_keys).where(data_keys.c.id == row.id))
-            self._vault.forget(row.id)
-        if kind in _HELD:  # the news is sent when it is true
-            gone_for_all = f"{self._transaction.tenant} {row.id} {row.sha256}"
+        await self._transaction.execute(delete(results).where(results.c.id.in_(by_runs)))
+        if own.kind is Kind.UPLOAD:
+            await self._hand_on_results(own.id)
+        if own.kind in _KEYED:
+            await self._transaction.execute(delete(data_keys).where(data_keys.c.id == own.id))
+            self._vault.forget(own.id)
+        if own.kind in _HELD:  # the news is sent when it is true
+            gone_for_all = f"{self._transaction.tenant} {own.id} {own.sha256}"
             await self._transaction.execute(select(func.pg_notify(DELETIONS_CHANNEL, gone_for_all)))
 
-    async def _give_up_draws(self, row: Any) -> None:  # noqa: ANN401 - a row
+    async def _give_up_draws(self, dataset: Stored) -> None:
         """Destroy the secrets of draws from a dataset that were begun and not stored; they stay counted."""
         # The draws before their keys, as they are held by whoever stores one.
         given_up = (
             update(draws)
-            .where(draws.c.dataset_id == row.id, draws.c.sealed.is_not(None))
+            .where(draws.c.dataset_id == dataset.id, draws.c.sealed.is_not(None))
             .values(sealed=None, given_up_at=self._clock())
             .returning(draws.c.id)
         )
@@ -258,33 +283,35 @@ class PostgresResources(Repository):
             {"existing": {"kind": new.kind.value, "name": new.name, "id": row.id}},
         )
 
-    async def _refuse_if_used(self, row: Any) -> None:  # noqa: ANN401 - a row
+    async def require_unused(self, own: Stored, but_for: Sequence[Stored] = ()) -> None:
+        """Refuse what is in use; see the port."""
         users = (
             select(resources.c.kind, resources.c.name)
             .join(resource_uses, resource_uses.c.user_id == resources.c.id)
-            .where(resource_uses.c.used_id == row.id, resources.c.kind != Kind.DRAW.value)
+            .where(resource_uses.c.used_id == own.id, resources.c.kind != Kind.DRAW.value)
+            .where(resources.c.id.not_in([known.id for known in but_for]))
             .distinct()
             .order_by(resources.c.kind, resources.c.name)
             .limit(_USERS_SHOWN)
         )
-        live = select(runs.c.id).where(_of_it_or_its_draws(row.id), runs.c.state.in_(_LIVE))
+        live = select(runs.c.id).where(_of_it_or_its_draws(own.id), runs.c.state.in_(_LIVE))
         found = [{"kind": user.kind, "name": user.name} for user in await self._transaction.execute(users)]
         found += [{"kind": "run", "name": run.id} for run in await self._transaction.execute(live)]
         if found:
             shown = ", ".join(f"{user['kind']} {user['name']!r}" for user in found[:5])
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             raise Conflict(
-                f"The {row.kind} {row.name!r} is in use by {shown}{more}.",
+                f"The {own.kind.value} {own.name!r} is in use by {shown}{more}.",
                 "Delete these first.",
                 {"users": found},
             )
 
-    async def _results_alone(self, row: Any) -> Sequence[str]:  # noqa: ANN401 - a row
+    async def _results_alone(self, own: Stored) -> Sequence[str]:
         """Ids of the results to which only the runs of this resource lead."""
         query = (
             select(results.c.id)
             .join(runs, runs.c.result_id == results.c.id)
-            .where(_of_it_or_its_draws(row.id), results.c.input_sha256.is_(None))
+            .where(_of_it_or_its_draws(own.id), results.c.input_sha256.is_(None))
         )
         return (await self._transaction.execute(query)).scalars().all()
 

@@ -14,8 +14,8 @@ _MODELS: Final = {
     "III_raw": "The risk of a record is counted as in model III_raw, which may fall where more is disclosed.",
 }
 _ABSENT: Final = {
-    "zero": "A record that nobody in the dictionary fits counts with risk 0, which is no safety: the "
-    "dictionary may not hold the person.",
+    "zero": "A record that nobody in the dictionary fits counts as never identified, so with the risk of a "
+    "failed attempt alone, which is no safety: the dictionary may not hold the person.",
     "add_self": "Every record's own person counts as one whom the attacker may take it for.",
     "error": "A record that nobody in the dictionary fits is an error: there is none.",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
 
@@ -12,6 +13,7 @@ from app.services.resources import (
     ALWAYS,
     Actor,
     Created,
+    JsonObject,
     Kind,
     NewResource,
     Page,
@@ -20,6 +22,7 @@ from app.services.resources import (
     Scope,
     Stored,
     check_name,
+    document_of,
     require,
 )
 
@@ -43,6 +46,17 @@ class NamedResources:
         async with self._store.work(actor.tenant) as work:
             (shown,) = await self._shown(work, actor, [await work.resources.get(self.kind, ref)])
         return shown
+
+    async def configured(self, actor: Actor, ref: str) -> tuple[Stored, JsonObject]:
+        """The resource, and what was configured when it was made; Forbidden without data:read."""
+        require(actor, Scope.DATA_READ)
+        async with self._store.work(actor.tenant) as work:
+            stored = await work.resources.get(self.kind, ref)
+        return stored, await asyncio.to_thread(self._definition_of, stored)
+
+    def _definition_of(self, stored: Stored) -> JsonObject:
+        """What was configured; a kind whose documents hold more says which part of them that is."""
+        return document_of(stored)
 
     async def list(
         self,
@@ -82,16 +96,23 @@ class NamedResources:
         """Delete it; Conflict naming its users while it is in use."""
         require(actor, self.write_scope)
         async with self._store.work(actor.tenant) as work:
-            found = await work.resources.described(self.kind, ref)
-            await self._keep_counted(work, found)
+            found = await self.to_delete(work, ref)
+            await self.keep_counted(work, found)
             await work.resources.delete(self.kind, found.id)
-            await work.audit.record(
-                actor.key_id, f"{self.kind.value}.delete", found.id, {"sha256": found.sha256}
-            )
+            await record_deletion(work, actor, found)
             await work.commit()
 
-    async def _keep_counted(self, work: UnitOfWork, found: Stored) -> None:
+    async def to_delete(self, work: UnitOfWork, ref: str) -> Stored:
+        """The resource, without its document, that a deletion by this id or name means."""
+        return await work.resources.described(self.kind, ref)
+
+    async def keep_counted(self, work: UnitOfWork, found: Stored) -> None:
         """Keep what must outlive a resource that is being deleted."""
+
+
+async def record_deletion(work: UnitOfWork, actor: Actor, gone: Stored) -> None:
+    """Write who deleted a resource into the audit trail."""
+    await work.audit.record(actor.key_id, f"{gone.kind.value}.delete", gone.id, {"sha256": gone.sha256})
 
 
 async def all_resources(

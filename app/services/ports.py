@@ -98,6 +98,15 @@ class Resources(Protocol):
     async def delete(self, kind: Kind, ref: str) -> None:
         """Delete it with what it alone owns (pieces, key); Conflict naming its users if it is in use."""
 
+    async def delete_all(self, found: Sequence[Stored]) -> None:
+        """Delete these, each after those that are built on it, with what they own; Conflict as above."""
+
+    async def users_of(self, used_id: str) -> Sequence[Stored]:
+        """All that is built on it, at whatever remove, the newest first; without documents."""
+
+    async def require_unused(self, own: Stored, but_for: Sequence[Stored] = ()) -> None:
+        """Conflict naming what is built on it, but for these, and its runs at work."""
+
 
 class Pieces(Protocol):
     """The encrypted Parquet pieces of uploads."""

@@ -23,6 +23,7 @@ from app.domain.errors import (
     NotSupported,
     PrivacyRiskError,
     Withdrawn,
+    unknown_reference,
 )
 from app.services.answers import Recalled, SharedAnswer, SharedAnswers
 from app.services.datasets.tables import TableLoader
@@ -339,8 +340,9 @@ def faults_of(error: PrivacyRiskError) -> tuple[Fault, ...]:
     """Why there can be no answer, as a plan lists it."""
     if isinstance(error, InvalidInput):
         return error.faults
-    remedy = "Create it first, or name another." if isinstance(error, NotFound) else error.remedy
-    return (Fault("", error.code, error.message, remedy),)
+    if isinstance(error, NotFound):
+        return (unknown_reference("", error),)
+    return (Fault("", error.code, error.message, error.remedy),)
 
 
 async def start_run(

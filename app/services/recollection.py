@@ -107,6 +107,9 @@ class _Recollected:
         self.described = resources.described
         self.list = resources.list
         self.delete = resources.delete
+        self.delete_all = resources.delete_all
+        self.users_of = resources.users_of
+        self.require_unused = resources.require_unused
 
     async def get(self, kind: Kind, ref: str) -> Stored:
         return await self._recollection.get(self._tenant, kind, ref, self._resources)

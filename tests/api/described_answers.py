@@ -14,6 +14,7 @@ from tests.api.operations import DOCUMENT, answers_of
 
 _DOCUMENT = "urn:openapi"
 _EVENTS = "text/event-stream"
+_NAMED = ("location", "etag", "ratelimit", "ratelimit-policy")
 
 
 async def check_described(response: httpx.Response) -> None:
@@ -26,6 +27,9 @@ async def check_described(response: httpx.Response) -> None:
     place = f"{request.method} {path}: {response.status_code}"
     answer = answers_of(operation).get(str(response.status_code))
     assert answer is not None, f"{place} is not described"
+    named = {name.lower() for name in answer.get("headers", {})}
+    unnamed = [name for name in _NAMED if name in response.headers and name not in named]
+    assert not unnamed or response.is_error, f"{place} has {unnamed}, which are not described"
     content = answer.get("content", {})
     media_type = response.headers.get("content-type", "").partition(";")[0]
     assert media_type in content or (not content and not await response.aread()), (

@@ -389,7 +389,7 @@ async def test_a_name_of_a_dictionary_and_of_a_set_is_ambiguous(fixture):
 @pytest.mark.parametrize("role", ["dictionary", "failure", "true_dictionary"])
 async def test_a_source_that_is_not_there_is_listed_by_a_dry_run_and_refused(fixture, role):
     body = question("D1") | ({"bounds": {role: "nobody"}} if role == "true_dictionary" else {role: "nobody"})
-    problem_of(await fixture.post("/v1/assessments", json=body), 404, "not-found")
+    problem_of(await fixture.post("/v1/assessments", json=body), 422, "invalid-input")
     dry = (await fixture.post("/v1/assessments", params={"dry_run": True}, json=body)).json()
     (missing,) = dry["missing"]
     assert missing["pointer"] == ("/bounds/true_dictionary" if role == "true_dictionary" else f"/{role}")

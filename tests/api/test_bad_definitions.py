@@ -210,8 +210,8 @@ BAD_DATASETS = [
     ("unknown role", {"attributes": attributes(role="secret")}, 422, "role"),
     ("two identifiers", {"attributes": attributes(role="identifier")}, 422, "identifier"),
     ("identifier not unique", {"attributes": [RACE_AS_IDENTIFIER, INCOME]}, 422, "identifier"),
-    ("unknown hierarchy", {"attributes": attributes(hierarchy="towns")}, 404, "towns"),
-    ("unknown upload", {"upload": "nothing"}, 404, "nothing"),
+    ("unknown hierarchy", {"attributes": attributes(hierarchy="towns")}, 422, "towns"),
+    ("unknown upload", {"upload": "nothing"}, 422, "nothing"),
     ("nothing disclosed", {"attributes": [{"name": "city", "type": "text", "role": "other"}]}, 422, ""),
     ("no number", {"attributes": attributes(type="number")}, 422, "city"),
     ("no date", {"attributes": attributes(type="date")}, 422, "city"),
@@ -242,8 +242,8 @@ BAD_DICTIONARIES = [
     ("two sources", {"from_dataset": "members"}, 422, "either"),
     ("unknown identifier", {"identifier": "nobody"}, 422, "nobody"),
     ("identifier not unique", {"identifier": "race"}, 422, "identifier"),
-    ("unknown upload", {"upload": "nothing"}, 404, "nothing"),
-    ("unknown dataset", {"same_entities_as": "nothing"}, 404, "nothing"),
+    ("unknown upload", {"upload": "nothing"}, 422, "nothing"),
+    ("unknown dataset", {"same_entities_as": "nothing"}, 422, "nothing"),
 ]
 
 
@@ -275,7 +275,7 @@ BAD_PROFILES = [
     ("unknown attribute", {"attributes": {"colour": {"leaves": 1}}}, 422, "colour"),
     ("unknown family", {"family": "cubic"}, 422, "linear"),
     ("a constant elsewhere", {"constant": 1.0}, 422, "constant"),
-    ("unknown dataset", {"dataset": "nothing"}, 404, "nothing"),
+    ("unknown dataset", {"dataset": "nothing"}, 422, "nothing"),
 ]
 
 
@@ -364,7 +364,7 @@ BAD_RULES = [
     ("unknown entity", record_rule(entity="m-99", levels={"city": 1}), 422, "m-99"),
     ("unknown row", record_rule(row=13, levels={"city": 1}), 422, "12"),
     ("entity and row", record_rule(entity="m-01", row=1, levels={"city": 1}), 422, "exactly one"),
-    ("unknown dataset", {"dataset": "nothing"}, 404, "nothing"),
+    ("unknown dataset", {"dataset": "nothing"}, 422, "nothing"),
 ]
 
 
@@ -377,10 +377,10 @@ async def test_a_bad_rule_is_refused(journey, unchanged, changes, status, said):
 
 
 BAD_ASSESSMENTS = [
-    ("unknown rule", {"rule": "nothing"}, 404, "nothing"),
+    ("unknown rule", {"rule": "nothing"}, 422, "nothing"),
     ("bad inline rule", table_rule(city=5), 422, "4"),
-    ("unknown dictionary", {"dictionary": "nothing"}, 404, "nothing"),
-    ("unknown sensitivity", {"sensitivity": "nothing"}, 404, "nothing"),
+    ("unknown dictionary", {"dictionary": "nothing"}, 422, "nothing"),
+    ("unknown sensitivity", {"sensitivity": "nothing"}, 422, "nothing"),
     ("unknown policy", {"absent_policy": "ignore"}, 422, "zero"),
 ]
 
@@ -412,7 +412,7 @@ BAD_OPTIMISATIONS = [
     ("unknown kind of solver", {"solver": {"kind": "oracle"}}, 422, "/solver/kind"),
     ("parameter of no solver", {"solver": {"kind": "enumeration", "seed": 1}}, 422, "/solver/seed"),
     ("unknown solver", {"solver": "oracle"}, 422, "solver"),
-    ("unknown dictionary", {"dictionary": "nothing"}, 404, "nothing"),
+    ("unknown dictionary", {"dictionary": "nothing"}, 422, "nothing"),
 ]
 
 
@@ -494,7 +494,7 @@ async def _refused(
     client: httpx.AsyncClient, path: str, body: dict[str, Any], status: int, said: str
 ) -> None:
     response = await client.post(path, json=body)
-    code = {404: "not-found", 409: "conflict", 422: "invalid-input"}[status]
+    code = {409: "conflict", 422: "invalid-input"}[status]
     problem = problem_of(response, status, code)
     text = " ".join([problem["detail"], *(" ".join(e.values()) for e in problem.get("errors", ()))])
     assert said in text

@@ -94,7 +94,9 @@ async def test_a_run_reserves_and_its_end_spends_or_frees(api: Api, client: http
     await budget(client, "1.5")
     run = (await client.post("/v1/releases/runs", json=private("by-run"))).json()
     assert shares(await ledger(client)) == [("by-run", "reserved", "1")]
-    assert (await client.post("/v1/releases/runs", json=private("again"))).json()["id"] == run["id"]
+    assert (await client.post("/v1/releases/runs", json=private("by-run"))).json()["id"] == run["id"]
+    # A further draw is nobody else's: another name's is not answered by it.
+    problem_of(await client.post("/v1/releases/runs", json=private("again")), 409, "conflict")
     for path in ("/v1/releases", "/v1/releases/runs"):
         problem_of(await client.post(path, json=private("too-much", 0.6)), 409, "conflict")
     low = problem_of(

@@ -62,7 +62,7 @@ async def test_a_prior_that_is_none_is_refused(journey, dictionaries, code, poin
 
 async def test_a_set_of_an_unknown_dictionary_is_not_made(journey):
     body = {"name": "bad", "dictionaries": [{"dictionary": "nobody"}]}
-    problem_of(await journey.post("/v1/dictionary-sets", json=body), 404, "not-found")
+    problem_of(await journey.post("/v1/dictionary-sets", json=body), 422, "invalid-input")
 
 
 async def test_an_empty_dictionary_is_named(journey):

@@ -152,7 +152,7 @@ async def test_a_frontier_is_deleted_with_its_result(api, fixture):
         ({"risk_model": "III_raw"}, 422, "not-supported", None),
         ({"dictionary": "theta", "attacker_view": "worst_case", "scope": "record_level"}, 422,
          "not-supported", None),
-        ({"dictionary": "nobody"}, 404, "not-found", None),
+        ({"dictionary": "nobody"}, 422, "invalid-input", "/dictionary"),
     ],
 )  # fmt: skip
 async def test_what_does_not_fit_together_is_refused_and_listed_by_a_dry_run(

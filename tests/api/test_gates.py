@@ -243,7 +243,7 @@ async def test_requests_that_cannot_be_judged_are_problems_and_leave_nothing(jou
         assert plan == (await journey.post(f"{gate}?dry_run=true", json=QUESTION | more)).json()
         assert (plan["route"], pointer in [own["pointer"] for own in plan["missing"]]) == (None, True)
     for more in ({"rule": "nothing"}, {"dataset": "nothing"}, {"dictionaries": {"register": "nothing"}}):
-        problem_of(await journey.post(GATE, json=QUESTION | more), 404, "not-found")
+        problem_of(await journey.post(GATE, json=QUESTION | more), 422, "invalid-input")
     problem_of(await journey.post("/v1/gates/nothing/evaluations", json=QUESTION), 404, "not-found")
     both = QUESTION | {"release": {"upload": "members"}}
     problem_of(await journey.post(GATE, json=both), 422, "invalid-input")

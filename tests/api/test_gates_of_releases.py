@@ -315,7 +315,7 @@ async def test_a_release_that_is_not_to_be_had_is_refused_with_the_reason(
     await drawn(client)
     await people(client, "others", "people")
     own = await gate(client, "p", promised({"at_most": 2}))
-    problem_of(await client.post(own, json={"release": {"name": "nobodys"}}), 404, "not-found")
+    problem_of(await client.post(own, json={"release": {"name": "nobodys"}}), 422, "invalid-input")
     other = problem_of(
         await client.post(own, json={"dataset": "others", "release": {"name": "drawn"}}), 422, "invalid-input"
     )
@@ -329,7 +329,7 @@ async def test_a_release_that_is_not_to_be_had_is_refused_with_the_reason(
     _, token = await api.tenant_with_key()
     async with api.client(token) as stranger:
         there = await gate(stranger, "p", promised({"at_most": 2}))
-        problem_of(await stranger.post(there, json={"release": {"name": "drawn"}}), 404, "not-found")
+        problem_of(await stranger.post(there, json={"release": {"name": "drawn"}}), 422, "invalid-input")
     await client.post("/v1/releases/drawn/withdrawal")
     refused = problem_of(await client.post(own, json={"release": {"name": "drawn"}}), 410, "withdrawn")
     assert "was withdrawn on" in refused["detail"]

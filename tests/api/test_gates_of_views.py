@@ -162,7 +162,7 @@ async def test_a_stored_schema_is_named_and_kept_with_what_is_judged(api, client
     assert by_run["verdict"] == "pass"
     assert by_run["subject"]["relational_schema_sha256"] == made.json()["sha256"]
     missing = await client.post(at, json=asked(FLU, schema="clinic"))
-    problem_of(missing, 404, "not-found")
+    problem_of(missing, 422, "invalid-input")
     one = {"id": "Diagnosis", "query": FLU["query"]}
     assert (await client.post("/v1/relational-schemas", json={"name": "clinic", **SCHEMA})).status_code == 201
     (table,) = await faults(client, at, asked(one, schema="clinic"))

@@ -210,7 +210,7 @@ async def test_what_does_not_fit_together_is_refused_with_the_field(client: http
         ("/dataset", "other-dataset")
     ]
     absent = {"measure": CLASSES, "release": "absent", "dataset": "nobody"}
-    problem_of(await client.post("/v1/measurements", json=absent), 404, "not-found")
+    problem_of(await client.post("/v1/measurements", json=absent), 422, "invalid-input")
     missing = (await client.post("/v1/measurements/plans", json=absent)).json()["missing"]
     assert [own["pointer"] for own in missing] == ["/release", "/dataset"]
 
@@ -246,7 +246,9 @@ async def test_a_measurement_stays_with_its_release_and_leaves_before_it(
     by_rule = await measured(client, release="ruled", name="by-rule")
     for release, user, measurement in (("drawn", "by-draw", by_draw), ("ruled", "by-rule", by_rule)):
         problem = problem_of(await client.delete(f"/v1/releases/{release}"), 409, "conflict")
-        assert problem["details"]["users"] == [{"kind": "measurement", "name": user}]
+        assert problem["details"]["users"] == [
+            {"kind": "measurement", "name": user, "href": f"/v1/measurements/{user}"}
+        ]
         assert (await client.delete(f"/v1/measurements/{measurement['id']}")).status_code == 204
         assert (await client.delete(f"/v1/releases/{release}")).status_code == 204
     hashes = [by_draw["sha256"], by_rule["sha256"]]
@@ -254,7 +256,9 @@ async def test_a_measurement_stays_with_its_release_and_leaves_before_it(
         query = "SELECT count(*) FROM results WHERE input_sha256 = ANY(%s)"
         assert connection.execute(query, [hashes]).fetchone() == (0,)
     problem_of(
-        await client.post("/v1/measurements", json={"release": "drawn", "measure": CLASSES}), 404, "not-found"
+        await client.post("/v1/measurements", json={"release": "drawn", "measure": CLASSES}),
+        422,
+        "invalid-input",
     )
     assert (await client.delete("/v1/rules/ruled")).status_code == 204
     assert (await client.delete("/v1/datasets/people")).status_code == 204
@@ -316,4 +320,4 @@ async def test_nobody_measures_another_tenants_release(
 ):
     await drawn(client)
     body = {"release": "drawn", "measure": CLASSES}
-    problem_of(await other_client.post("/v1/measurements", json=body), 404, "not-found")
+    problem_of(await other_client.post("/v1/measurements", json=body), 422, "invalid-input")

@@ -172,7 +172,7 @@ async def test_what_leads_nowhere_is_listed_by_a_dry_run(journey: httpx.AsyncCli
     body = linkage | {"rule": "nothing", "measure": linkage["measure"] | {"auxiliary": "nobody"}}
     plan = (await journey.post("/v1/measurements", params={"dry_run": True}, json=body)).json()
     assert {fault["pointer"] for fault in plan["missing"]} == {"/rule", "/measure/auxiliary"}
-    problem_of(await journey.post("/v1/measurements", json=body), 404, "not-found")
+    problem_of(await journey.post("/v1/measurements", json=body), 422, "invalid-input")
 
 
 async def test_a_measure_that_does_not_cover_the_case_says_why(journey: httpx.AsyncClient):
@@ -275,7 +275,7 @@ async def test_parameters_cannot_refer_to_the_resources_of_another_tenant(
     )
     body = BY_MEASURE["record_linkage"]["value"]
     body = body | {"name": "stolen", "measure": body["measure"] | {"auxiliary": theirs.json()["id"]}}
-    problem_of(await journey.post("/v1/measurements", json=body), 404, "not-found")
+    problem_of(await journey.post("/v1/measurements", json=body), 422, "invalid-input")
     plan = (await journey.post("/v1/measurements", params={"dry_run": True}, json=body)).json()
     assert [fault["pointer"] for fault in plan["missing"]] == ["/measure/auxiliary"]
 

@@ -51,7 +51,7 @@ async def test_a_name_that_looks_like_an_id_is_refused(client: httpx.AsyncClient
         ("GET", "/v1/datasets?nme=a&limit=2", "limit"),
         ("GET", "/v1/catalogue?nme=a", "takes none"),
         ("POST", "/v1/uploads?name=x&nme=a", ""),
-        ("DELETE", "/v1/rules/x?nme=a", "takes none"),
+        ("DELETE", "/v1/rules/x?nme=a", "dry_run"),
     ],
 )
 async def test_a_query_parameter_that_is_not_known_is_refused_with_those_that_are(

@@ -186,9 +186,9 @@ async def test_another_tenant_knows_neither_schemas_nor_datasets(client, other_c
         problem_of(await other_client.delete(f"/v1/relational-schemas/{ref}"), 404, "not-found")
         check = {"relational_schema": ref, "secrets": [{"id": "s", "query": "s(p) :- patient(p, n)."}]}
         sent = await other_client.post("/v1/view-checks", json=check | {"views": check["secrets"]})
-        problem_of(sent, 404, "not-found")
+        problem_of(sent, 422, "invalid-input")
     sent = await other_client.post("/v1/relational-schemas", json={"name": "x", "datasets": ["mine"]})
-    problem_of(sent, 404, "not-found")
+    problem_of(sent, 422, "invalid-input")
 
 
 async def test_a_key_without_the_scope_makes_no_schema(api):

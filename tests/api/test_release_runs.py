@@ -246,7 +246,7 @@ async def test_a_dataset_takes_the_questions_about_it_along_once_no_run_is_at_wo
     await people(client)
     run = await started(client, asked())
     in_use = problem_of(await client.delete("/v1/datasets/people"), 409, "conflict")
-    assert in_use["details"]["users"] == [{"kind": "run", "name": run["id"]}]
+    assert in_use["details"]["users"] == [{"kind": "run", "name": run["id"], "href": f"/v1/runs/{run['id']}"}]
     await client.post(f"/v1/runs/{run['id']}/cancel")
     assert (await client.delete("/v1/datasets/people")).status_code == 204
     assert (await client.get(f"/v1/runs/{run['id']}")).status_code == 404
@@ -307,7 +307,7 @@ async def test_who_asks_for_a_run_and_who_deletes_its_dataset_meanwhile_are_both
     run, deletion = await at_once_with(database_urls, ask, lambda: client.delete("/v1/datasets/people"))
     assert run.status_code == 202, run.text
     assert problem_of(deletion, 409, "conflict")["details"]["users"] == [
-        {"kind": "run", "name": run.json()["id"]}
+        {"kind": "run", "name": run.json()["id"], "href": f"/v1/runs/{run.json()['id']}"}
     ]
 
 
@@ -329,7 +329,7 @@ async def test_who_deletes_a_dataset_and_who_asks_for_a_draw_of_it_meanwhile_are
 
     deletion, draw = await at_once_with(database_urls, drop, lambda: at_once.post(route, json=asked()))
     assert deletion.status_code == 204, deletion.text
-    problem_of(draw, 404, "not-found")
+    problem_of(draw, 422, "invalid-input")
     # Nothing is counted of what is gone, and no secret is left.
     assert draws() == (0, 0)
 
@@ -346,7 +346,7 @@ async def test_who_stores_a_draw_and_who_deletes_its_dataset_meanwhile_are_both_
     release, deletion = await at_once_with(database_urls, ask, lambda: at_once.delete("/v1/datasets/people"))
     assert release.status_code == 201, release.text
     users = problem_of(deletion, 409, "conflict")["details"]["users"]
-    assert users == [{"kind": "release", "name": "drawn"}]
+    assert users == [{"kind": "release", "name": "drawn", "href": "/v1/releases/drawn"}]
     assert draws() == (1, 0)
 
 

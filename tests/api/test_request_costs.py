@@ -171,7 +171,7 @@ async def test_a_question_about_an_erased_dataset_is_refused_in_every_process(
         await _erase(client, "datasets", "members")
         for asking in (client, beside, client, beside):
             refused = await post(asking, LEVELS)
-            assert refused.status_code == 404, refused.text
+            assert refused.status_code == 422, refused.text
             assert "members" in refused.json()["detail"]
 
 
@@ -199,7 +199,7 @@ async def test_a_name_that_leads_elsewhere_by_now_is_followed(
 async def test_a_name_that_begins_to_lead_somewhere_is_found(client):
     question = {**QUESTION, "dictionary": "of-late", "rule": _at()}
     for _ in range(2):
-        assert (await client.post("/v1/assessments", json=question)).status_code == 404
+        assert (await client.post("/v1/assessments", json=question)).status_code == 422
     made = await client.post("/v1/dictionaries", json={"name": "of-late", "from_dataset": "members"})
     assert made.status_code == 201, made.text
     assert (await client.post("/v1/assessments", json=question)).status_code == 201

@@ -79,7 +79,7 @@ async def test_a_population_is_named_where_it_is_needed_and_ignored_where_not(
     refused = problem_of(await journey.post("/v1/rules", json=body), 422, "invalid-input")
     assert pointers(refused) == ["/rule/dictionary"]
     body["rule"] = mapped | {"dictionary": "nowhere"}
-    problem_of(await journey.post("/v1/rules", json=body), 404, "not-found")
+    problem_of(await journey.post("/v1/rules", json=body), 422, "invalid-input")
 
     small = {"kind": "table_level", "levels": levels, "suppress_classes_below": 2}
     plain = await create(journey, "plain", small)

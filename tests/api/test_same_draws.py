@@ -105,3 +105,21 @@ async def test_with_two_sensitive_attributes_leaving_it_out_says_nothing(client:
     await people(client, town="sensitive")
     problem_of(await client.post("/v1/releases", json=asked()), 422, "invalid-input")
     await made(client.post("/v1/releases", json=NAMED))
+
+
+async def test_a_further_draw_is_never_answered_by_the_release_of_another_name(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked("first")))
+    further = asked("second", independent_of_earlier=True)
+    second = await made(client.post("/v1/releases", json=further))
+    again = await client.post("/v1/releases", json=further)
+    assert (again.status_code, again.json()["id"]) == (200, second["id"])
+    third = further | {"name": "third"}
+    for address in ("/v1/releases", "/v1/releases/runs"):
+        assert "'second'" in problem_of(await client.post(address, json=third), 409, "conflict")["detail"]
+    (missing,) = (await client.post("/v1/releases/plans", json=third)).json()["missing"]
+    assert missing["code"] == "conflict"
+    problem_of(await client.get("/v1/releases/third"), 404, "not-found")
+    # With other parameters it is another draw.
+    other = third | {"mechanism": PERTURBED | {"beta": 1}}
+    assert (await made(client.post("/v1/releases", json=other)))["name"] == "third"

@@ -208,9 +208,12 @@ async def test_no_body_can_refer_to_the_resources_of_another_tenant(api, other_c
                 address = path.replace("{policy}", "members-release")
                 response = await other_client.post(address, json=body)
                 if path.endswith("/plans"):
-                    assert {fault["code"] for fault in response.json()["missing"]} == {"not-found"}
-                else:
+                    assert {fault["code"] for fault in response.json()["missing"]} == {"unknown-reference"}
+                elif "{policy}" in path:
                     problem_of(response, 404, "not-found")
+                else:
+                    faults = problem_of(response, 422, "invalid-input")["errors"]
+                    assert {fault["code"] for fault in faults} == {"unknown-reference"}
     for collection in known:
         if collection != "api-keys":
             assert (await other_client.get(f"/v1/{collection}")).json()["items"] == []

@@ -207,7 +207,7 @@ async def test_the_version_that_was_looked_at_may_be_named(gated: httpx.AsyncCli
     refused = await gated.post("/v1/waivers", json=WAIVER | {"name": "none", "criterion": "l"})
     assert pointers(problem_of(refused, 422, "invalid-input")) == ["/criterion"]
     refused = await gated.post("/v1/waivers", json=WAIVER | {"name": "none", "policy": "bound@3"})
-    problem_of(refused, 404, "not-found")
+    problem_of(refused, 422, "invalid-input")
 
 
 @pytest.mark.parametrize(("minutes", "verdict"), [(-1, "pass"), (1, "fail")])

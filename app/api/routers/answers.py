@@ -83,9 +83,15 @@ DryRun = Annotated[
 """How plans were asked for before they had operations of their own."""
 
 
-def dry(plan: Body) -> JSONResponse:
+class PlanResponse(JSONResponse):
+    """A plan where something else is answered otherwise."""
+
+    media_type = PLAN_MEDIA_TYPE
+
+
+def dry(plan: Body) -> PlanResponse:
     """A plan where a resource is answered otherwise."""
-    return JSONResponse(plan.model_dump(mode="json"), media_type=PLAN_MEDIA_TYPE)
+    return PlanResponse(plan.model_dump(mode="json"))
 
 
 def located(response: Response, address: str, created: bool, *, is_finished: bool = True) -> None:

@@ -5,22 +5,22 @@
 
 import asyncio
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Body, Depends, Path, Query, Response, Security
 
-from app.api.authentication import AnyKey, actor_with_scopes
+from app.api.authentication import AnyKey, DataReader, actor_with_scopes
 from app.api.bodies.limits import USUAL_BYTES, takes_up_to
 from app.api.examples.form import Examples, names
-from app.api.routers.answers import COMMON, MADE, made, problems
+from app.api.routers.answers import COMMON, MADE, PlanResponse, Responses, dry, made, problems
 from app.api.routes import PREFIX, Route
-from app.api.schemas.common import Listing, Moment, Ref, Resource, listed, shown
+from app.api.schemas.common import Configured, Deletion, Listing, Moment, Ref, Resource, listed, shown
 from app.api.schemas.derived import Asking
 from app.api.services import Services, UseCases
 from app.services.named import NamedResources
-from app.services.resources import Actor, Period, Scope
+from app.services.resources import Actor, Kind, Period, Scope
 
 CLEAN_UP = "clean up"
 """Tag of the operations that delete: the last ones of the journey down the page."""
@@ -33,6 +33,18 @@ Limit = Annotated[int, Query(ge=1, le=200, description="Most resources of the an
 NamePart = Annotated[
     str | None, Query(max_length=100, pattern=r"^[^\x00]*$", description="Only names that contain this.")
 ]
+
+WithDependents = Annotated[
+    bool,
+    Query(description="Also delete all that is built on it, in one transaction; 409 while a run is at work."),
+]
+OnlyListed = Annotated[
+    bool, Query(description="Delete nothing: 200 with a list of what would be deleted, in its order.")
+]
+
+_LISTED: Final[Responses] = {
+    200: {"model": Deletion, "description": "With `dry_run`: what would be deleted."}
+}
 
 
 async def _period(
@@ -181,13 +193,45 @@ class Collection:
             description=f"The {self.noun} of this id or name. It never changes, so its ETag never does.",
         )
 
+    def add_definition(self, router: APIRouter) -> None:
+        """Add the operation that tells what was configured."""
+
+        async def get_definition(
+            actor: DataReader,
+            services: UseCases,
+            ref: self._ref(self.examples[0]),  # type: ignore[valid-type]
+        ) -> Any:  # noqa: ANN401 - response_model says it
+            stored, definition = await self._service(services).configured(actor, ref)
+            return Configured(id=stored.id, name=stored.name, definition=definition)
+
+        router.add_api_route(
+            "/{ref}/definition",
+            get_definition,
+            response_model=Configured,
+            responses=problems("not-found"),
+            name=f"get_{self._identifier}_definition",
+            summary=f"Get the definition of {self._article} {self.noun}",
+            description=f"What was configured when the {self.noun} was made, values included. Needs the "
+            "scope `data:read`.",
+        )
+
     def _add_delete(self, router: APIRouter) -> None:
         async def delete_resource(
             actor: AnyKey,
             services: UseCases,
             ref: self._ref(*self.examples),  # type: ignore[valid-type]
-        ) -> None:
-            await self._service(services).delete(actor, ref)
+            with_dependents: WithDependents = False,
+            dry_run: OnlyListed = False,
+        ) -> Response:
+            kind, kinds = self._service(services).kind, _kinds(services)
+            if dry_run:
+                found = await services.erasure.plan(actor, kinds, kind, ref, with_dependents=with_dependents)
+                return dry(Deletion.of(found))
+            if with_dependents:
+                await services.erasure.delete(actor, kinds, kind, ref)
+            else:
+                await self._service(services).delete(actor, ref)
+            return Response(status_code=204)
 
         scope = self.write_scope
         router.add_api_route(
@@ -195,13 +239,16 @@ class Collection:
             delete_resource,
             methods=["DELETE"],
             status_code=204,
-            response_class=Response,
-            responses=problems("not-found", "conflict"),
+            response_model=None,
+            response_class=PlanResponse,
+            responses=_LISTED | problems("not-found", "conflict"),
             dependencies=[Security(actor_with_scopes, scopes=[scope.value])],
             name=f"delete_{self._identifier}",
             summary=f"Delete {self._article} {self.noun}",
             description=f"Delete the {self.noun} and what it alone owns. Refused with 409, naming the "
-            f"users, while something is built on it. Needs the scope `{scope.value}`.",
+            "users, while something is built on it; with `with_dependents=true` all of that is deleted, too, "
+            "or nothing. Signed evidence and what counts against budgets stay. Needs the scope "
+            f"`{scope.value}`, and those that deleting each dependent needs.",
         )
 
     def _ref(self, *examples: str) -> Any:  # noqa: ANN401 - an annotation
@@ -218,3 +265,9 @@ class Collection:
     @property
     def _plural_identifier(self) -> str:
         return self.plural.replace(" ", "_")
+
+
+def _kinds(services: Services) -> dict[Kind, NamedResources]:
+    """The use cases of named resources by their kind."""
+    every = (getattr(services, own.name) for own in fields(services))
+    return {own.kind: own for own in every if isinstance(own, NamedResources)}

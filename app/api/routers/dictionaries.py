@@ -18,3 +18,5 @@ router = COLLECTION.plain_router(
     """,
     largest=LARGEST_BYTES,
 )
+
+COLLECTION.add_definition(router)

@@ -84,6 +84,7 @@ async def create_hierarchy_from_csv(
 
 
 COLLECTION.add_list(router)
+COLLECTION.add_definition(router)
 COLLECTION.add_get(router)
 
 

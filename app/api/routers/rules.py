@@ -53,6 +53,7 @@ async def create_rule(
 
 
 COLLECTION.add_list(router)
+COLLECTION.add_definition(router)
 
 
 @router.get("/{ref}", responses=problems("not-found"))

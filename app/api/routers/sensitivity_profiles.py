@@ -21,3 +21,5 @@ router = COLLECTION.plain_router(
     """,
     largest=LARGEST_BYTES,
 )
+
+COLLECTION.add_definition(router)

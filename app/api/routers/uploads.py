@@ -30,11 +30,14 @@ from app.api.schemas.uploads import (
     UploadQuery,
 )
 from app.api.services import Services, UseCases
-from app.services.datasets.ingest.dialect import format_of
+from app.services.datasets.ingest.dialect import CSV_TOO, MEDIA_TYPES, UploadFormat, format_of
 from app.services.datasets.uploads import CreateUpload
 from app.services.resources import Actor
 
 SAMPLE_BYTES: Final = 1024**2
+
+_ANY: Final = "application/octet-stream"
+"""Says nothing of a file: its format is declared, or CSV."""
 
 COLLECTION = Collection(
     "upload",
@@ -72,13 +75,11 @@ async def create_upload(
     `format` or the content type says. It is read while it arrives; nothing is stored unless all of it is
     right. Needs the scope `data:write`.
     """
+    key = key_of(request)  # what is wrong with it is told before anything else
     content_type = request.headers.get("content-type", "")
-    if content_type.startswith("multipart/"):
-        raise HTTPException(
-            415, detail="The body must be the file itself; POST /v1/uploads/form takes forms."
-        )
+    _require_sent_as(content_type, parameters.format)
     asked = parameters.request(format_of(content_type))
-    return await _upload(actor, services, asked, request, key_of(request), request.stream())
+    return await _upload(actor, services, asked, request, key, request.stream())
 
 
 @streams.post("/form", status_code=201, response_model=Upload, responses=_MADE, openapi_extra=FORM_BODY)
@@ -94,6 +95,27 @@ async def create_upload_from_form(
     head, content = await form_file(request)
     asked = parameters.request(format_of(head.content_type or "", head.file_name or ""))
     return await _upload(actor, services, asked, request, key, content)
+
+
+def _require_sent_as(content_type: str, format: UploadFormat | None) -> None:
+    """Refuse a content type that no table has, or that is another's than the format that is declared."""
+    essence = content_type.partition(";")[0].strip().lower()
+    if essence.startswith("multipart/"):
+        raise HTTPException(
+            415, detail="The body must be the file itself; POST /v1/uploads/form takes forms."
+        )
+    if essence in ("", _ANY):
+        return
+    accepted = [*MEDIA_TYPES.values(), *CSV_TOO, _ANY]
+    if essence not in accepted:
+        raise HTTPException(
+            415, detail=f"No table is sent as this Content-Type. Accepted are: {', '.join(accepted)}."
+        )
+    if format not in (None, format_of(essence)):
+        raise HTTPException(
+            415, detail=f"The Content-Type does not say {format}, as the parameter `format` does: send "
+            f"{MEDIA_TYPES[format]}, or {_ANY}.",
+        )  # fmt: skip
 
 
 async def _upload(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -19,9 +20,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from app.api.addresses import address_of
 from app.api.schemas.described import Described
 from app.domain.catalogue.catalogue_types import Holds
-from app.services.resources import Page, Stored
+from app.services.resources import Kind, Page, Stored
 
 
 class Request(Described):
@@ -145,6 +147,42 @@ class Resource(Answer):
     sha256: Hash
     created_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
     """When it was created."""
+
+
+class Configured(Answer):
+    """What was configured when a resource was made."""
+
+    id: Annotated[str, Field(max_length=100, description="Id of the resource.")]
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["city"])]
+    definition: dict[str, Any]
+    """In the words of the request that makes one; what it refers to stands as id, name and hash. A hierarchy
+    of a column's values names these, a rule of single records the steps of each that it changes.
+    """
+
+
+class Deleted(Answer):
+    """A resource that a deletion takes along."""
+
+    kind: Annotated[Kind, Field(description="Kind of resource.", examples=["rule"])]
+    id: Annotated[str, Field(max_length=100, description="Its id.")]
+    name: Annotated[str, Field(max_length=100, description="Its name.", examples=["proposal"])]
+    href: Annotated[str, Field(max_length=200, description="Its address.", examples=["/v1/rules/proposal"])]
+
+
+class Deletion(Answer):
+    """What a deletion would delete."""
+
+    items: Annotated[list[Deleted], Field(description="The resources, in the order of their deletion.")]
+
+    @classmethod
+    def of(cls, found: Sequence[Stored]) -> Deletion:
+        """The answer about these."""
+        return cls(
+            items=[
+                Deleted(kind=own.kind, id=own.id, name=own.name, href=address_of(own.kind.value, own.id))
+                for own in found
+            ]
+        )
 
 
 A = TypeVar("A", bound=Resource)

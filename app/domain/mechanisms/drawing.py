@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Ints
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, having
 from app.domain.mechanisms.mechanism import Bits
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.tables.table import Table
@@ -73,7 +73,7 @@ def require_values(table: Table, column: int) -> None:
     raise InvalidInput.of(
         "/mechanism/attribute",
         "missing-sensitive-values",
-        f"{len(rows):,} records have no value of {table.attributes[column]!r} that could be replaced: rows "
-        f"{shown}{' and more' if len(rows) > ROWS_NAMED else ''}.",
+        f"{having(len(rows), 'record')} no value of {table.attributes[column]!r} that could be replaced: "
+        f"rows {shown}{' and more' if len(rows) > ROWS_NAMED else ''}.",
         "Leave these records out, or map missing values to a category of their own in the data.",
     )

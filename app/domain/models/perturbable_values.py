@@ -6,7 +6,7 @@ import numpy as np
 
 from app.domain.classes.grouping import Grouping
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import InvalidInput, NotSupported, having
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import MeasureContext
 from app.domain.models.judged import ROWS_NAMED
@@ -56,7 +56,7 @@ def _require_values(context: MeasureContext, grouping: Grouping, attribute: str 
         raise InvalidInput.of(
             "/measure/missing_sensitive",
             "missing-sensitive-values",
-            f"{len(rows):,} records have no value of {name!r}, which cannot be perturbed: rows {shown}"
+            f"{having(len(rows), 'record')} no value of {name!r}, which cannot be perturbed: rows {shown}"
             f"{' and more' if len(rows) > ROWS_NAMED else ''}.",
             "Leave them out by missing_sensitive: excluded, or map missing values to a category of the data.",
         )

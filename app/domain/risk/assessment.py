@@ -25,7 +25,7 @@ from app.domain.counting.calibration import (
 from app.domain.counting.counter import Cost, Counter, Engine
 from app.domain.counting.disclosed_rows import kinds_of_rows, rows_disclosed
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, having
 from app.domain.risk.loss import AbsentPolicy, identification_probability
 from app.domain.risk.models import MODEL_I, RiskModel
 from app.domain.risk.scored_rows import Harm, ScoredRows, score_rows
@@ -88,7 +88,7 @@ class Assessment:
     the records whose disclosed form no entity of the dictionary is consistent with, ``infinite`` those with
     infinite loss. ``min_consistent`` is the least |ρ| as the absent policy defines it.
     ``add_self_risk_average`` stands beside the average wherever there are absent records and the identifiers
-    allow it: risk 0 from an incomplete dictionary is no safety. ``k_matching`` and ``k_equivalence`` are the
+    allow it: p = 0 from an incomplete dictionary is no safety. ``k_matching`` and ``k_equivalence`` are the
     two counts (Definitions: k-anonymity), ``classes`` the number of distinct disclosed records.
 
     ``persons`` (n,) are those of the table, where a column names them: the two counts are of records then.
@@ -212,7 +212,8 @@ def assess(
             raise InvalidInput.of(
                 "/absent_policy",
                 "absent-records",
-                f"{len(absent)} records have no consistent entity in the dictionary (first rows: {rows}).",
+                f"{having(len(absent), 'record')} no consistent entity in the dictionary "
+                f"(first rows: {rows}).",
                 "Complete the dictionary, or choose the policy zero or add_self.",
             )
     harm = Harm(sensitivity, failure, utility, model)

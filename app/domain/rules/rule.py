@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Integers, Ints
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, having
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import ROWS_AT_ONCE
 from app.domain.tables.masks import shows_nothing
@@ -109,7 +109,7 @@ def record_rule(table: Table, steps: Integers, pointer: str = "/records") -> Rec
                 Fault(
                     f"{pointer}/{attribute}",
                     "level-out-of-range",
-                    f"{len(bad)} records have a level of attribute {attribute!r} "
+                    f"{having(len(bad), 'record')} a level of attribute {attribute!r} "
                     f"outside 0..{hierarchy.height} (first rows: {rows}).",
                     f"Choose 0 (as it is) to {hierarchy.height} (suppressed).",
                 )

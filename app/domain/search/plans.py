@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import InvalidInput, NotSupported, having
 from app.domain.risk.attackers import View
 from app.domain.search.aggregate.plans import plan_aggregate, plan_approximation
 from app.domain.search.below_tops import table_below_tops
@@ -224,8 +224,8 @@ def _require_present(solver: Solver, problem: Problem, n_absent: int) -> None:
     """
     if isinstance(solver, Aruba) and n_absent and problem.absent_policy == "zero":
         raise NotSupported(
-            f"{n_absent} records have no consistent entity in a dictionary: generalising them may raise the "
-            "risk, and the best rule need not be on the frontier of the feasible ones.",
+            f"{having(n_absent, 'record')} no consistent entity in a dictionary: generalising them may raise "
+            "the risk, and the best rule need not be on the frontier of the feasible ones.",
             "Use the absent policy add_self, or btda, branch_and_bound or enumeration.",
         )
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from app.domain.errors import InvalidInput
+from app.domain.errors import InvalidInput, having
 from app.domain.risk.attackers import View
 from app.domain.risk.utility import Utility
 from app.domain.search.objectives import MinRisk, ScoredObjective
@@ -156,6 +156,7 @@ def refuse_absent(policy: AbsentPolicy, n_absent: int) -> None:
         raise InvalidInput.of(
             "/absent_policy",
             "absent-records",
-            f"{n_absent} records have no consistent entity in a dictionary, and the absent policy is error.",
+            f"{having(n_absent, 'record')} no consistent entity in a dictionary, and the absent policy is "
+            "error.",
             "Complete the dictionary, or choose the policy zero or add_self.",
         )

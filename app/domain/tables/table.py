@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.arrays import Bools, Floats, Integers, Ints
-from app.domain.errors import Fault, InvalidInput
+from app.domain.errors import Fault, InvalidInput, having
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import DistinctRows, distinct_rows
 from app.domain.tables.masks import missing_cells
@@ -183,7 +183,7 @@ def _checked_weights(weights: Floats, n: int) -> Floats:
         raise InvalidInput.of(
             "/weights",
             "weight-out-of-range",
-            f"{len(bad)} records have a weight that is no number of at least 0 (first rows: {shown}).",
+            f"{having(len(bad), 'record')} a weight that is no number of at least 0 (first rows: {shown}).",
             "Record weights are finite and 0 or more.",
         )
     if not found.any():

@@ -16,7 +16,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.datasets.attribute_trees import CountedNode, Shown, counted_nodes
-from app.services.datasets.hierarchy_building import build, csv_resource, hierarchy_resource
+from app.services.datasets.hierarchy_building import build, csv_resource, definition_of, hierarchy_resource
 from app.services.datasets.hierarchy_child import (
     LARGE_CHARACTERS,
     LARGE_LABELS,
@@ -30,6 +30,7 @@ from app.services.named import NamedResources
 from app.services.resources import (
     Actor,
     Created,
+    JsonObject,
     Kind,
     Scope,
     Stored,
@@ -94,6 +95,9 @@ class HierarchyService(NamedResources):
             stored = await work.resources.get(self.kind, ref)
         shown = Shown(node or 0, depth, limit)
         return await asyncio.to_thread(lambda: counted_nodes(hierarchy_of(stored), shown))
+
+    def _definition_of(self, stored: Stored) -> JsonObject:
+        return definition_of(stored)
 
     async def _column(self, actor: Actor, source: LeafColumn) -> dict[str, int]:
         """Rows per distinct value that is not missing, nor unreadable where a format is given."""

@@ -12,6 +12,7 @@ from app.domain.arrays import Ints
 from app.domain.classes.row_matching import MOST_PAIRS
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.direct_identifiers.recognition import RecognisedKind, recognised_kinds
+from app.domain.errors import counted
 from app.domain.gates.coverage import (
     LEAST_PERSONS,
     Coverage,
@@ -235,7 +236,8 @@ def coverage_document(coverage: Coverage, policy: Policy, context: EvaluationCon
         uncovered.insert(0, _uncovered_rows("suppressed", explanation, _OF_SUPPRESSED))
     explanation = f"{explanation} {rows}".rstrip()
     if file is not None and len(file.unmatched):
-        said = f"{len(file.unmatched):,} rows of the release file are of no record."
+        rows_are = counted(len(file.unmatched), "row of the release file is", "rows of the release file are")
+        said = f"{rows_are} of no record."
         uncovered.insert(0, _uncovered_rows("rows", said, _OF_ROWS))
         outcome, explanation = "not_of_dataset", rows
     elif coverage.draft:
@@ -295,7 +297,7 @@ def _stand_for(file: AlignedRelease) -> str:
         )
     said = f"{rows['rows']:,} rows of the file stand for as many of {rows['records']:,} records"
     without = f", {rows['without_row']:,} of them since no row stands for them" if rows["without_row"] else ""
-    return f"{said}; {rows['suppressed']:,} records are suppressed{without}."
+    return f"{said}; {counted(rows['suppressed'], 'record is', 'records are')} suppressed{without}."
 
 
 def broken_coverage(message: str) -> JsonObject:

@@ -127,17 +127,15 @@ class PolicyService(NamedResources):
         )
         return _shown_difference(actor, *policies)
 
-    async def delete(self, actor: Actor, ref: str) -> None:
-        """Delete one version, which has to be named; Conflict naming its users while it is in use."""
-        require(actor, self.write_scope)
-        async with self._store.work(actor.tenant) as work:
-            found = await find_policy(work, ref)
+    async def to_delete(self, work: UnitOfWork, ref: str) -> Stored:
+        """One version, which has to be named; Conflict otherwise."""
+        found = await find_policy(work, ref)
         if ref not in (found.id, found.name):
             raise Conflict(
                 f"{ref!r} stands for the highest version, {found.name!r}.",
                 "Name the version that is to be deleted.",
             )
-        await super().delete(actor, found.id)
+        return found
 
 
 async def find_policy(work: UnitOfWork, ref: str) -> Stored:

@@ -112,7 +112,7 @@ async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets,
             unknown.append(
                 Fault(
                     f"/datasets/{number}",
-                    "unknown-dataset",
+                    "unknown-reference",
                     f"There is no dataset {ref!r} whose content could be waived.",
                     "Create it first. If datasets to come are meant, say any_content: true.",
                 )

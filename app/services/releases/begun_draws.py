@@ -60,6 +60,7 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     same = [own for own in earlier if own.question_sha256 in prepared.wordings]
     for own in same:
         if own.release is not None:
+            refuse_other_name(prepared.request, own.release)
             return await work.resources.get(Kind.RELEASE, own.id)
     await _require_free(work, prepared.request.name, prepared.wordings)
     for own in same:
@@ -71,6 +72,18 @@ async def known_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored |
     await _require_compared(work, prepared)
     await require_within_budget(work, prepared)
     return None
+
+
+def refuse_other_name(request: CreateRelease, name: str) -> None:
+    """Refuse to answer by what was asked for under this name, if a further draw is asked for under another.
+
+    Who asks for a draw that is independent of earlier ones would take another's for that.
+    """
+    if request.independent_of_earlier and name != request.name:
+        raise Conflict(
+            f"The same further draw was asked for under the name {name!r}, and is none of another name.",
+            "Use it by that name; or ask for a draw with other parameters.",
+        )
 
 
 async def begun_draw(work: UnitOfWork, prepared: Preparation) -> Draw | Stored:

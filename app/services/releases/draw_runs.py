@@ -11,7 +11,7 @@ from app.services.datasets.tables import TableLoader
 from app.services.named import add_resource, all_resources, latest_run
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import Claimant, RunStarted, new_run
-from app.services.releases.begun_draws import in_turn, known_draw
+from app.services.releases.begun_draws import in_turn, known_draw, refuse_other_name
 from app.services.releases.draw_work import draw_question, release_of_result
 from app.services.releases.drawing import Preparation
 from app.services.releases.draws import Draw
@@ -71,6 +71,7 @@ class DrawRuns:
             same = await _same_question(work, prepared)
             run = None if same is None else await _run_of(work, same, known)
             if same is not None and run is not None:
+                refuse_other_name(prepared.request, same.name)
                 return RunStarted(same, run, False)
             question = await _question(work, actor, prepared, same)
             run, claim = await new_run(work, question, prepared.told_cost, claimant)

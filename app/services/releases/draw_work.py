@@ -16,7 +16,7 @@ from app.domain.search.budget import Halted, never
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
 from app.services.readers import reader_of
-from app.services.releases.begun_draws import begun_draw, in_turn
+from app.services.releases.begun_draws import begun_draw, in_turn, refuse_other_name
 from app.services.releases.drawing import DRAWING_STEPS, Preparation, drawn_release
 from app.services.releases.draws import Draw
 from app.services.releases.mechanism_manifests import BY_NAME
@@ -151,6 +151,7 @@ class DrawPreparation:
                 secret = await work.draws.secret(found.id)
             except NotFound:  # somebody else has stored it meanwhile, or its dataset was erased
                 release = await work.resources.get(Kind.RELEASE, found.id)
+                refuse_other_name(request, release.name)
                 return DrawWork(release.id, seconds, None)
         # It goes on in the words that it was begun with, which stand in its file.
         begun = prepared.wordings[found.question_sha256]

@@ -21,7 +21,7 @@ from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, Route, faults_of
-from app.services.releases.begun_draws import begun_draw, in_turn, refuse_another
+from app.services.releases.begun_draws import begun_draw, in_turn, refuse_another, refuse_other_name
 from app.services.releases.drawing import Preparation, drawn_release
 from app.services.releases.draws import Draw
 from app.services.releases.ledgers import ledger_of
@@ -192,9 +192,11 @@ class MechanismReleases:
         """Why what can be drawn would not be."""
         same = [own for own in earlier if own.question_sha256 in prepared.wordings]
         going_on = [own for own in same if own.is_open]
-        if any(own.release is not None for own in same) or any(own.loss is not None for own in going_on):
-            return ()
         try:
+            for own in same:
+                refuse_other_name(prepared.request, own.release or prepared.request.name)
+            if any(own.release is not None for own in same) or any(own.loss is not None for own in going_on):
+                return ()
             if not going_on:
                 refuse_another(prepared.request, earlier)
             async with self._store.work(actor.tenant) as work:
@@ -209,7 +211,9 @@ class MechanismReleases:
             try:
                 secret = await work.draws.secret(draw.id)
             except NotFound:
-                return Created(await work.resources.get(Kind.RELEASE, draw.id), False)
+                found = await work.resources.get(Kind.RELEASE, draw.id)
+                refuse_other_name(prepared.request, found.name)
+                return Created(found, False)
         new, parquet = await asyncio.to_thread(drawn_release, prepared, secret)
         async with self._store.work(actor.tenant) as work:
             stored, created = await work.draws.store(draw.id, new, parquet)
@@ -217,6 +221,7 @@ class MechanismReleases:
                 details = {"sha256": stored.sha256, "mechanism": prepared.mechanism.name}
                 await work.audit.record(actor.key_id, "release.create", stored.id, details)
             await work.commit()
+        refuse_other_name(prepared.request, stored.name)
         return Created(stored, created)
 
 

@@ -222,7 +222,7 @@ class ReleaseService(TableResources):
 
         return await asyncio.to_thread(lambda: tuple(map(shown, found)))
 
-    async def _keep_counted(self, work: UnitOfWork, found: Stored) -> None:
+    async def keep_counted(self, work: UnitOfWork, found: Stored) -> None:
         """What a rule has shown stays known to whoever has it: it counts like a draw of whole records."""
         if is_drawn(found):
             return

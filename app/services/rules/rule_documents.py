@@ -161,6 +161,27 @@ def table_level_definition_of(document: JsonObject) -> TableLevelDefinition:
     )
 
 
+def stated_rule(document: JsonObject) -> JsonObject:
+    """The rule in words of requests; of one of cells that follow from no definition its nodes by their codes.
+
+    Of one of single records those whose steps are not all 0: a record that is not named is shown as it is.
+    """
+    if document["kind"] == TABLE_LEVEL:
+        told = ("kind", "levels", *SUPPRESSION_KEYS, MEANING, ORDER, DICTIONARY)
+        return {name: document[name] for name in told if document.get(name) is not None}
+    attributes: list[str] = document["attributes"]
+    if document["kind"] == CELLS:
+        nodes = _matrix_of(document, "codes").T.tolist()
+        return {"kind": CELLS, "nodes": dict(zip(attributes, nodes, strict=True))}
+    steps = _matrix_of(document, "steps")
+    changed = np.flatnonzero(steps.any(axis=1))
+    records = [
+        {"row": row + 1, "steps": dict(zip(attributes, own, strict=True))}
+        for row, own in zip(changed.tolist(), steps[changed].tolist(), strict=True)
+    ]
+    return {"kind": RECORD_LEVEL, "records": records}
+
+
 def suppressed_cells(table: Table, rule: TableRule, suppression: Suppression) -> tuple[Rule, Bools]:
     """The rule with what it suppresses, and of which records (n,).
 

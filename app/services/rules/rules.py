@@ -49,6 +49,7 @@ from app.services.rules.rule_documents import (
     rule_in_short,
     rule_of,
     rule_sha256,
+    stated_rule,
     table_level_definition_of,
 )
 from app.services.rules.rule_sources import column_types, condition_columns, notes_on, population_of
@@ -148,6 +149,10 @@ class RuleService(TableResources):
         return await asyncio.to_thread(
             lambda: preview_of(table, rule.on(table), request.first, request.limit)
         )
+
+    def _definition_of(self, stored: Stored) -> JsonObject:
+        document = document_of(stored)
+        return shown_definition(document) or stated_rule(document)
 
     def definition(self, actor: Actor, rule: Stored) -> JsonObject | None:
         """The definition of a rule that is kept with one, conditions in both forms.

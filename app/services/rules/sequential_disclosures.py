@@ -20,6 +20,7 @@ from app.domain.tables.table import Table
 from app.services.datasets.dataset_schema import declarations_of
 from app.services.datasets.tables import TableResources
 from app.services.fingerprints import plain, resource_sha256
+from app.services.named import record_deletion
 from app.services.ports import UnitOfWork
 from app.services.resources import (
     Actor,
@@ -199,9 +200,7 @@ class SequentialDisclosureService(TableResources):
                 for step in page:
                     await work.resources.delete(Kind.DISCLOSURE_STEP, step.id)
             await work.resources.delete(self.kind, stored.id)
-            await work.audit.record(
-                actor.key_id, f"{self.kind.value}.delete", stored.id, {"sha256": stored.sha256}
-            )
+            await record_deletion(work, actor, stored)
             await work.commit()
 
 

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from app.domain.errors import having
 from app.domain.risk.assessment import Assessment, Monotone
 from app.domain.risk.attackers import SetAssessment, View, ViewScore
 from app.domain.risk.dictionary_order import BoundAnswer
@@ -197,8 +198,9 @@ def _warnings(model: RiskModel, absent: int, policy: str, found: Sequence[str]) 
     warnings = list(found)
     if absent and policy == "zero":
         warnings.append(
-            f"{absent} records have no consistent entity in the dictionary and count with risk 0, "
-            "which is no safety: the dictionary may lack them."
+            f"{having(absent, 'record')} no consistent entity in the dictionary: counted as never "
+            "identified, with the risk of a failed attempt alone. That is no safety: the dictionary may lack "
+            "the person."
         )
     if model.name == "III_raw":
         warnings.append("The risk model III_raw is not monotone: generalising further may raise it.")

@@ -16,7 +16,7 @@ from typing import Final
 from app.domain.counting.counter import Matching
 from app.domain.dictionaries.consistency import under
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.errors import Fault, InvalidInput, NotFound
+from app.domain.errors import Fault, InvalidInput, NotFound, unknown_reference
 from app.domain.risk.attackers import DictionarySet, View
 from app.domain.risk.utility import Utility
 from app.domain.search.context import SearchContext
@@ -303,7 +303,7 @@ async def missing_sources(work: UnitOfWork, refs: SourceRefs) -> tuple[Fault, ..
         try:
             await _find_dictionary(work, refs.dictionary)
         except NotFound as error:
-            faults.append(_missing("/dictionary", error))
+            faults.append(unknown_reference("/dictionary", error))
     named = [
         ("/sensitivity", Kind.SENSITIVITY_PROFILE, refs.sensitivity),
         ("/failure", Kind.SENSITIVITY_PROFILE, refs.failure),
@@ -320,9 +320,5 @@ async def missing_inputs(work: UnitOfWork, named: Sequence[tuple[str, Kind, str]
         try:
             await work.resources.get(kind, ref)
         except NotFound as error:
-            faults.append(_missing(pointer, error))
+            faults.append(unknown_reference(pointer, error))
     return tuple(faults)
-
-
-def _missing(pointer: str, error: NotFound) -> Fault:
-    return Fault(pointer, error.code, error.message, "Create it first, or name another.")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import ClassVar, Final, Literal
 
-from app.domain.errors import Fault, InvalidInput, refuse
+from app.domain.errors import Fault, InvalidInput, counted, refuse
 from app.domain.sensitivity.interactions import GivenInteractions
 from app.domain.sensitivity.normalisation import Normalisation
 from app.domain.sensitivity.sensitivity import Family, Sensitivity
@@ -305,7 +305,7 @@ def _warnings(request: CreateSensitivityProfile, ignored: int) -> tuple[str, ...
     found = []
     if ignored:
         found.append(
-            f"{ignored} rows of overrides name entities that the dataset lacks, and are ignored: if these "
+            f"Ignored for entities that the dataset lacks: {counted(ignored, 'row')} of overrides. If these "
             "should be here, look at the key column."
         )
     if request.family == "multiplicative":

@@ -31,6 +31,11 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     **{f"{name}.list": lambda c, n=name: list(getattr(c, n).list()) for name in DELETABLE},
     **{f"{name}.page": lambda c, n=name: getattr(c, n).page() for name in DELETABLE},
     **{f"{name}.delete": lambda c, n=name: getattr(c, n).delete("r") for name in DELETABLE},
+    **{f"{name}.dependents": lambda c, n=name: getattr(c, n).dependents("r") for name in DELETABLE},
+    **{
+        f"{name}.definition": lambda c, n=name: getattr(c, n).definition("r")
+        for name in ("hierarchies", "dictionaries", "sensitivity_profiles", "rules")
+    },
     **{
         f"{name}.{verb}": lambda c, n=name, v=verb: getattr(getattr(c, n), v)({})
         for name in (

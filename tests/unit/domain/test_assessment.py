@@ -126,7 +126,7 @@ def test_an_absent_record_may_gain_risk_by_generalising_and_add_self_shows_it():
 
 
 def test_the_policy_error_refuses_absent_originals_by_row():
-    with pytest.raises(InvalidInput, match=r"1 records have no consistent entity .*first rows: 4"):
+    with pytest.raises(InvalidInput, match=r"1 record has no consistent entity .*first rows: 4"):
         score("suppress", "D3", policy="error")
     assert score("G1", "D1", policy="error").risk_average == score("G1", "D1").risk_average
 

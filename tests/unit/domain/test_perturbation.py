@@ -110,7 +110,7 @@ def test_missing_values_are_refused_with_what_to_do():
     for work in (supports, draw):
         fault = fault_of(lambda work=work: work(table()))
         assert (fault.pointer, fault.code) == ("/mechanism/attribute", "missing-sensitive-values")
-        assert fault.message == "1 records have no value of 'illness' that could be replaced: rows 6."
+        assert fault.message == "1 record has no value of 'illness' that could be replaced: rows 6."
     many = fault_of(lambda: supports(table((None,) * 30 + ("flu", "hiv"))))
     assert many.message.endswith("rows 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and more.")
     assert supports() is None

@@ -188,7 +188,7 @@ def test_what_is_refused_of_a_table():
     codes = np.array([[1, 1], [1, 0]], dtype=np.int32)
     lacking = Table(("town", "s"), (town, Hierarchy.from_parents(rows)), codes, sensitive=frozenset({"s"}))
     for work in (supports, draw):
-        with pytest.raises(InvalidInput, match=r"1 records have no value of 's' .*: rows 2\.") as refused:
+        with pytest.raises(InvalidInput, match=r"1 record has no value of 's' .*: rows 2\.") as refused:
             work(lacking)
         assert refused.value.faults[0].pointer == "/mechanism/attribute"
     nested = Hierarchy.from_parents({"v": ["all"], "w": ["all"], "all": [None], "x": [None]})

@@ -260,7 +260,7 @@ def test_what_is_refused_of_a_question(parameters, code):
     if code:
         assert refused.value.faults[0].code == code
     if code == "missing-sensitive-values":
-        assert "1 records have no value of 's'" in refused.value.faults[0].message
+        assert "1 record has no value of 's'" in refused.value.faults[0].message
         assert "rows 2." in refused.value.faults[0].message
 
 

@@ -146,7 +146,7 @@ def test_records_with_a_missing_quasi_identifier_are_suppressed_where_that_is_as
     found = solve(table, AnonymityProblem((KAnonymity(2),), 0.2, missing="excluded"))
     assert (found.rule.levels, found.suppressed_records, found.withheld_for_missing) == ((0, 0), 1, 1)
     refused = solve(table, AnonymityProblem((KAnonymity(2),), 0.0, missing="excluded"))
-    assert "1 records have a missing quasi-identifier" in refused.refusals[0].reason
+    assert "1 record has a missing quasi-identifier" in refused.refusals[0].reason
 
 
 @pytest.mark.parametrize("suppressed", ["excluded", "own_block"])

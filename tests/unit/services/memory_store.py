@@ -188,6 +188,16 @@ class _Resources(_Part):
         del self.data.resources[found.id]
         self.data.pieces.pop(found.id, None)
 
+    async def delete_all(self, found: Sequence[Stored]) -> None:
+        for own in found:
+            await self.delete(own.kind, own.id)
+
+    async def users_of(self, used_id: str) -> Sequence[Stored]:
+        raise NotImplementedError
+
+    async def require_unused(self, own: Stored, but_for: Sequence[Stored] = ()) -> None:
+        raise NotImplementedError
+
 
 class _Pieces(_Part):
     async def stage(self, upload_id: str, number: int, rows: int, payload: bytes) -> None:

@@ -194,16 +194,16 @@ async def test_a_dry_run_lists_everything_that_is_missing(world: World, actor: A
     plan = await service(world).plan(actor, asked("nothing", dictionary="nobody", sensitivity="none"))
     assert plan.route is None
     assert [(fault.pointer, fault.code) for fault in plan.missing] == [
-        ("/dictionary", "not-found"),
-        ("/sensitivity", "not-found"),
-        ("/rule", "not-found"),
+        ("/dictionary", "unknown-reference"),
+        ("/sensitivity", "unknown-reference"),
+        ("/rule", "unknown-reference"),
     ]
 
 
 async def test_a_dry_run_lists_what_only_a_definition_names(world: World, actor: Actor) -> None:
     plan = await service(world).plan(actor, asked(AtLeastDefinition("nothing", {"city": 1})))
     (fault,) = plan.missing
-    assert (plan.route, fault.code) == (None, "not-found")
+    assert (plan.route, fault.code) == (None, "unknown-reference")
     assert "'nothing'" in fault.message
 
 

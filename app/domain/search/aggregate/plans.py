@@ -19,7 +19,7 @@ from app.domain.counting.calibration import (
     SECONDS_PER_PROGRAMME,
     SECONDS_PER_PROGRAMME_AND_LINK,
 )
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import InvalidInput, NotSupported, having
 from app.domain.search.aggregate.approximation import (
     ROUNDING_OF_BOUND,
     Approximated,
@@ -188,7 +188,7 @@ def plan_aggregate(
         raise InvalidInput.of(
             "/absent_policy",
             "absent-records",
-            f"{records.n_absent} records have no consistent entity: without one, 1/risk has no meaning.",
+            f"{having(records.n_absent, 'record')} no consistent entity: without one, 1/risk has no meaning.",
             "Choose the absent policy add_self, or complete the dictionary.",
         )
     return AggregatePlan(context, problem, asked, records)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.domain.classes.quasi_part import level_of_persons
-from app.domain.errors import Fault, InvalidInput, joined, pointing_into, refuse
+from app.domain.errors import Fault, InvalidInput, having, joined, pointing_into, refuse
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import JudgedClasses
@@ -337,7 +337,7 @@ def refusals_of(
             said = f"{reason} {_of_the_limit(least, allowed)} {criterion.alternative(whole)}"
             found.append(Refusal(criterion, said.rstrip()))
     if not found and left_out > allowed:
-        reason = f"{left_out} records have a missing quasi-identifier and would be suppressed."
+        reason = f"{having(left_out, 'record')} a missing quasi-identifier and would be suppressed."
         found.append(Refusal(None, f"{reason} {_of_the_limit(left_out, allowed)}"))
     return tuple(found)
 

@@ -52,6 +52,9 @@ MEDIA_TYPES: Final = {
 }
 """Content types by which files are sent."""
 
+CSV_TOO: Final = ("text/plain", "text/tab-separated-values", "application/csv")
+"""Others by which CSV is sent."""
+
 SUFFIXES: Final = {
     ".csv": UploadFormat.CSV,
     ".gz": UploadFormat.CSV_GZ,
