@@ -227,8 +227,10 @@ async def console(api: Api, monkeypatch: pytest.MonkeyPatch) -> Command:
     for module in (anonymise, gate, profile):
         monkeypatch.setattr(module, "service_client", service_client)
 
+    operations = Operations(**dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None))
+
     async def called(*argv: object) -> int:
-        return await anyio.to_thread.run_sync(lambda: run([*map(str, argv)], None))
+        return await anyio.to_thread.run_sync(lambda: run([*map(str, argv)], operations))
 
     return called
 

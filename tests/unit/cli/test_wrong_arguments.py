@@ -88,7 +88,7 @@ def test_a_wrong_argument_is_told_before_anything_starts(tmp_path: Path, monkeyp
     monkeypatch.chdir(tmp_path)
     for name in ("TemporaryDirectory", "mkdtemp"):
         monkeypatch.setattr(tempfile, name, None)
-    verbs = dict.fromkeys(Operations.__dataclass_fields__)
+    verbs = dict.fromkeys(Operations.__dataclass_fields__) | {"running_service": lambda: None}
     assert run(argv, Operations(**verbs)) == (2 if argv[0] == "gate" else 1)
     captured = capsys.readouterr()
     assert said in captured.err
