@@ -8,10 +8,10 @@ from app.api.examples.form import Examples, bodies
 
 QUESTION: Final = {"dataset": "members", "dictionary": "census", "sensitivity": "members-harm"}
 
-CLUB: Final = {"dataset": "club", "dictionary": "club-list", "sensitivity": "club-harm"}
+TRIAL: Final = {"dataset": "trial", "dictionary": "trial-list", "sensitivity": "trial-harm"}
 
 ASSESSMENTS: Final = bodies(
-    {"name": "club-score", **CLUB, "rule": "club-rule"},
+    {"name": "trial-score", **TRIAL, "rule": "trial-rule"},
     {"name": "proposal-score", **QUESTION, "rule": "proposal"},
     {"name": "as-is-score", **QUESTION, "rule": {"kind": "identity"}},
     {
@@ -36,7 +36,7 @@ ASSESSMENTS: Final = bodies(
         "consistency": {"default": {"mode": "compatible"}, "attributes": {"race": {"mode": "subsumed"}}},
         "utility": {"kind": "log_leaves"},
     },
-    club_score="the rule for the club",
+    trial_score="the rule of the trial",
     proposal_score="the rule proposed",
     as_is_score="the table as it is, by a rule that is not stored",
     attackers_score="against two dictionaries, by how probable each is",

@@ -24,11 +24,11 @@ GATES: Final[Examples] = {**POLICY, VIEWS_NAME: {"value": "hospital-views"}}
 
 EVALUATIONS: Final = bodies(
     {
-        "name": "club-gate",
-        "dataset": "club",
-        "rule": "club-rule",
-        "dictionaries": {"register": "club-list"},
-        "sensitivity": "club-harm",
+        "name": "trial-gate",
+        "dataset": "trial",
+        "rule": "trial-rule",
+        "dictionaries": {"register": "trial-list"},
+        "sensitivity": "trial-harm",
     },
     {"name": NAME, **_QUESTION},
     {
@@ -39,7 +39,7 @@ EVALUATIONS: Final = bodies(
             {"id": "hepatitis-ids", "query": "ids(p) :- diagnosis(p, 'hepatitis', m, w)."},
         ],
     },
-    club_gate="the rule for the club",
+    trial_gate="the rule of the trial",
     members_gate="the proposal, which is not careful enough",
     hospital_views_gate="views beside what must stay secret",
 )

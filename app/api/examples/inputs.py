@@ -82,7 +82,7 @@ HIERARCHIES: Final = bodies(
 
 DATASETS: Final = bodies(
     {
-        "name": "club",
+        "name": "trial",
         "upload": "members",
         "attributes": [
             {"name": "member_id", "type": "text", "role": "identifier"},
@@ -113,13 +113,13 @@ DATASETS: Final = bodies(
             {"name": "education", "type": "categorical", "role": "sensitive", "hierarchy": "education"},
         ],
     },
-    club="the members, with the hierarchy of their cities alone",
+    trial="the members, with the hierarchy of their cities alone",
     members="the members with their hierarchies",
     residents="the people of the census, with their education as what is sensitive",
 )
 
 DICTIONARIES: Final = bodies(
-    {"name": "club-list", "from_dataset": "club"},
+    {"name": "trial-list", "from_dataset": "trial"},
     {
         "name": "census",
         "upload": "census",
@@ -162,7 +162,7 @@ DICTIONARIES: Final = bodies(
             {"attribute": "race", "column": "race", "hierarchy": "race"},
         ],
     },
-    club_list="the members' own records, as somebody of the club knows them",
+    trial_list="the members' own records, as somebody who is one of them knows them",
     census="a census: race as it is, city by zip, birth date by age",
     members_themselves="the members' own records",
     register="a register that holds the members too, with vaguer places",
@@ -204,7 +204,7 @@ _WEIGHTS: Final = {
 }
 
 SENSITIVITY_PROFILES: Final = bodies(
-    {"name": "club-harm", "dataset": "club", "family": "multiplicative", "attributes": _WEIGHTS},
+    {"name": "trial-harm", "dataset": "trial", "family": "multiplicative", "attributes": _WEIGHTS},
     {"name": "members-harm", "dataset": "members", "family": "multiplicative", "attributes": _WEIGHTS},
     {
         "name": "members-harm-together",
@@ -229,7 +229,7 @@ SENSITIVITY_PROFILES: Final = bodies(
         "constant": 0.1,
         "viewpoint": "organisation",
     },
-    club_harm="a weight per attribute",
+    trial_harm="a weight per attribute",
     members_harm="a weight per attribute, less for less exact values",
     members_harm_together="values that do more harm together than apart, and nobody above a total",
     members_harm_added="a weight per attribute, added up: what polynomial algorithms need",

@@ -30,12 +30,12 @@ BY_MEASURE: Final[Mapping[str, Mapping[str, Any]]] = {
 
 MEASUREMENTS: Final = bodies(
     {
-        "name": "club-anonymity",
-        "dataset": "club",
-        "rule": "club-rule",
+        "name": "trial-anonymity",
+        "dataset": "trial",
+        "rule": "trial-rule",
         "measure": {"kind": "anonymity", "k": 2},
     },
-    club_anonymity="do the members of the club hide among each other?",
+    trial_anonymity="do the members hide among each other under the rule of the trial?",
 ) | {str(example["value"]["name"]): dict(example) for example in BY_MEASURE.values()}
 
 NAMES: Final = tuple(MEASUREMENTS)

@@ -8,8 +8,8 @@ from app.api.examples.form import Examples, bodies
 
 RULES: Final = bodies(
     {
-        "name": "club-rule",
-        "dataset": "club",
+        "name": "trial-rule",
+        "dataset": "trial",
         "rule": {"kind": "table_level", "levels": {"city": 2, "birth_date": 1}},
     },
     {
@@ -73,7 +73,7 @@ RULES: Final = bodies(
         "dataset": "members",
         "rule": {"kind": "at_least", "rule": "exceptions", "levels": {"city": 2, "birth_date": 1}},
     },
-    club_rule="states, and no dates of birth",
+    trial_rule="states, and no dates of birth",
     proposal="counties, years of birth, incomes by ten thousand",
     exceptions="two records that need more care than the others",
     no_small_classes="states and years of birth; records that would stand alone are suppressed",
@@ -187,10 +187,10 @@ MECHANISM_PREVIEWS: Final = bodies(
 )
 
 RELEASES: Final = bodies(
-    {"name": "club-release", "dataset": "club", "rule": "club-optimum"},
+    {"name": "trial-release", "dataset": "trial", "rule": "trial-optimum"},
     {"name": "members-release", "dataset": "members", "rule": "members-optimum", "neutralise_formulas": True},
     _PERTURBED,
-    club_release="the members under the best rule that was found",
+    trial_release="the members under the best rule that was found",
     members_release="the members under the best rule",
     residents_perturbed="the residents, with the education of each drawn anew",
 )

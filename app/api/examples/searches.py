@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from app.api.examples.assessments import CLUB, QUESTION
+from app.api.examples.assessments import QUESTION, TRIAL
 from app.api.examples.form import bodies
 
 OPTIMISATIONS: Final = bodies(
-    {"name": "club-optimum", **CLUB, "objective": {"kind": "min_risk", "utility_floor": 4}},
+    {"name": "trial-optimum", **TRIAL, "objective": {"kind": "min_risk", "utility_floor": 4}},
     {
         "name": "members-optimum",
         **QUESTION,
@@ -113,7 +113,7 @@ OPTIMISATIONS: Final = bodies(
         "objective": {"kind": "aggregate", "trade_off": 1, "kappa": 2},
         "scope": "record_level",
     },
-    club_optimum="least risk with at least 4 levels kept on average",
+    trial_optimum="least risk with at least 4 levels kept on average",
     members_optimum="least risk with at least 6 of 13 levels kept on average",
     optimum_by_aruba="by an algorithm of your choice, within a budget",
     optimum_by_breeding="by genetic search, which proves nothing",

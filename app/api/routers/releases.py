@@ -205,7 +205,7 @@ ledgers = APIRouter(
 async def get_release_data(
     actor: DataReader,
     services: UseCases,
-    ref: Annotated[Ref, Path(openapi_examples=names("club-release", "members-release"))],
+    ref: Annotated[Ref, Path(openapi_examples=names("trial-release", "members-release"))],
     format: Annotated[Literal["csv", "parquet"], Query(description="Form of the answer.")] = "csv",
 ) -> StreamingResponse:
     """Get the released table.

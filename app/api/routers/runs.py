@@ -25,7 +25,7 @@ RunRef = Annotated[
     Ref,
     Path(
         description="Id of a run, or name of what it works on: its latest run; 409 if several kinds have it.",
-        openapi_examples=names("club-optimum", "members-optimum"),
+        openapi_examples=names("trial-optimum", "members-optimum"),
     ),
 ]
 
