@@ -272,7 +272,16 @@ async def test_records_that_the_dictionary_lacks_are_warned_of(fixture):
     result = await scored(fixture, "D3")
     assert result["absent"] == 1
     assert result["risk_min"] == 0
-    assert any("no safety" in warning for warning in result["warnings"])
+    (warning,) = [own for own in result["warnings"] if "no safety" in own]
+    assert warning.startswith("1 record has no consistent entity")
+    # Where a failed attempt does harm, that is its risk: the warning promises no risk of 0.
+    assert "risk 0" not in warning
+    assert "a failed attempt" in warning
+    wrong = {"name": "wrong", "dataset": "T", "family": "constant", "constant": 0.05}
+    await post(fixture, "sensitivity-profiles", wrong)
+    await post(fixture, "assessments", question("D3", name="tried", failure="wrong"))
+    rows = (await fixture.get("/v1/assessments/tried/records")).json()
+    assert rows[3]["loss"] == pytest.approx(0.05)
     assert result["monotone"]["non_empty"] is False
     body = question("D3", name="with-self", absent_policy="add_self")
     await post(fixture, "assessments", body)
