@@ -56,7 +56,8 @@ async def test_a_dry_run_deletes_nothing_and_refuses_what_would_be(journey: http
 
 async def test_a_run_at_work_keeps_all_of_it(fixture: httpx.AsyncClient):
     asked = {"name": "at-work", "dataset": "T", "objective": LEAST}
-    run = (await fixture.post("/v1/optimisations", json=asked)).json()
+    later = {"Prefer": "respond-async"}
+    run = (await fixture.post("/v1/optimisations", json=asked, headers=later)).json()
     for dry_run in ("true", "false"):
         answer = await fixture.delete(f"/v1/datasets/T?with_dependents=true&dry_run={dry_run}")
         users = problem_of(answer, 409, "conflict")["details"]["users"]

@@ -14,6 +14,7 @@ import yaml
 
 import privacy_risk as pr
 from app.cli import gate
+from app.cli.operations import Operations
 from app.cli.program import run
 from app.domain.classes import row_matching
 from app.services.gates.policies import template, templates
@@ -384,6 +385,10 @@ async def test_a_file_that_ends_within_a_row_is_no_upload(people: httpx.AsyncCli
     assert answer.status_code == 422, answer.text
 
 
+ALONE = Operations(**dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None))
+"""A command that finds no service to ask."""
+
+
 @pytest.fixture
 async def doors(api, monkeypatch, tmp_path, capsys):
     """What ``gate`` ends with and tells, and the verdict of ``pr.gate``, of a file beside its original."""
@@ -402,7 +407,7 @@ async def doors(api, monkeypatch, tmp_path, capsys):
         (tmp_path / "policy.yaml").write_text(yaml.safe_dump(requires()))
         asked = ["gate", str(tmp_path / "policy.yaml"), "--dataset", str(tmp_path / "original.csv")]
         asked += ["--release", str(tmp_path / "file.csv"), *more]
-        status = await anyio.to_thread.run_sync(lambda: run(asked, None))
+        status = await anyio.to_thread.run_sync(lambda: run(asked, ALONE))
         told = capsys.readouterr()
         verdict = await anyio.to_thread.run_sync(lambda: pr.gate(requires(), file, original=original))
         return status, told.out + told.err, verdict
@@ -444,7 +449,7 @@ async def test_at_the_command_another_order_than_asked_ends_with_2(doors):
 async def test_without_an_original_nothing_is_judged(doors, tmp_path, capsys):
     await doors(PEOPLE, PEOPLE)
     asked = ["gate", str(tmp_path / "policy.yaml"), "--release", str(tmp_path / "file.csv")]
-    assert await anyio.to_thread.run_sync(lambda: run(asked, None)) == 2
+    assert await anyio.to_thread.run_sync(lambda: run(asked, ALONE)) == 2
     assert "ERROR" in capsys.readouterr().out
     with pytest.raises(pr.WrongType, match="original"):
         await anyio.to_thread.run_sync(lambda: pr.gate(requires(), PEOPLE))

@@ -277,7 +277,9 @@ async def test_a_dataset_cannot_leave_before_what_was_drawn_of_it(client: httpx.
     await made(client.post("/v1/releases", json=asked()))
     for _ in range(2):
         problem = problem_of(await client.delete("/v1/datasets/people"), 409, "conflict")
-        assert problem["details"]["users"] == [{"kind": "release", "name": "drawn"}]
+        assert problem["details"]["users"] == [
+            {"kind": "release", "name": "drawn", "href": "/v1/releases/drawn"}
+        ]
         assert (await client.post("/v1/releases/drawn/withdrawal")).status_code == 200
     assert (await client.delete("/v1/releases/drawn")).status_code == 204
     assert (await client.delete("/v1/datasets/people")).status_code == 204
@@ -290,7 +292,9 @@ async def test_a_further_draw_that_is_asked_for_is_worth_less_and_so_is_the_firs
     await made(client.post("/v1/releases", json=asked()))
     body = asked("second", independent_of_earlier=True)
     second = await made(client.post("/v1/releases", json=body))
-    assert (await again(client, body | {"name": "third"}))["name"] == "second"
+    assert (await again(client, body))["name"] == "second"
+    third = problem_of(await client.post("/v1/releases", json=body | {"name": "third"}), 409, "conflict")
+    assert "'second'" in third["detail"]
     assert await data(client, "second") != await data(client)
     first = (await client.get("/v1/releases/drawn")).json()
     for number, manifest in ((1, first), (2, second)):

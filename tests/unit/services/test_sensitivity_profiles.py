@@ -88,8 +88,8 @@ async def test_overrides_of_entities_that_the_dataset_lacks_are_ignored_and_coun
         family = {"family": "linear_personal", "attributes": WEIGHTS, "overrides": overrides}
         profile = (await world.profile(name, **family)).resource
         harms.append(await phi(world, profile, dataset))
-        warned = [own for own in profile.summary["warnings"] if "ignored" in own]
-        assert [own.split(" ")[0] for own in warned] == (["3"] if rows else [])
+        warned = [own for own in profile.summary["warnings"] if "Ignored" in own]
+        assert ["3 rows" in own for own in warned] == ([True] if rows else [])
         assert "secret" not in str(warned)
     assert harms[0] == harms[1]
 
