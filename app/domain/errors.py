@@ -56,7 +56,7 @@ class Fault:
     code: str
     message: str
     remedy: str = ""
-    choices: tuple[str, ...] | None = None
+    choices: tuple[str, ...] = ()
     """What can be said instead, where that is one of a few things."""
 
 

@@ -21,7 +21,7 @@ class ProblemFault(Described):
     code: Annotated[str, Field(description="Kind of fault, for programs.", examples=["missing"])]
     message: Annotated[str, Field(description="What is wrong.", examples=["Field required"])]
     remedy: Annotated[str, Field(description="What would be right.", examples=["Add the field."])]
-    choices: Annotated[list[str] | None, Field(exclude_if=lambda own: own is None)] = None
+    choices: Annotated[list[str] | None, Field(exclude_if=lambda own: not own)] = None
     """What can be said instead, where that is one of a few things, such as the sheets of a workbook."""
 
 
