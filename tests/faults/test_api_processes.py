@@ -146,8 +146,9 @@ def together(database_urls: DatabaseUrls, master_key: MasterKey) -> Iterator[Tog
         yield service
 
 
-def created(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
-    answer = client.post(f"/v1/{path}", json=body, headers={"Idempotency-Key": secrets.token_hex()})
+def created(client: httpx.Client, path: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
+    named = {"Idempotency-Key": secrets.token_hex(), **headers}
+    answer = client.post(f"/v1/{path}", json=body, headers=named)
     assert answer.status_code < 300, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -228,7 +229,7 @@ def test_what_they_count_is_summed_also_over_one_that_died(together: Together):
 def test_who_listens_to_one_hears_of_a_run_that_another_changed(together: Together):
     with together.each() as (asked, other):
         _, question = (step["body"] for step in created(asked, "example-data", {})["next"])
-        run = created(asked, "optimisations", question)["id"]
+        run = created(asked, "optimisations", question, Prefer="respond-async")["id"]
         heard: list[str] = []
         begun = threading.Event()
 

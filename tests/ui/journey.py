@@ -50,7 +50,10 @@ async def make_journey(api: Api) -> Journey:
         await _made(client, "/v1/relational-schemas", SCHEMA)
         await _made(client, "/v1/mechanism-audits", AUDIT)
         waiting = await _made(
-            client, "/v1/optimisations", best | {"name": "waiting", "solver": "branch_and_bound"}
+            client,
+            "/v1/optimisations",
+            best | {"name": "waiting", "solver": "branch_and_bound"},
+            "respond-async",
         )
     return Journey(token, await api.key_with(actor, Scope.ASSESS), waiting["id"])
 
@@ -204,8 +207,8 @@ CAREFUL = {
 }
 
 
-async def _made(client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> Any:
-    response = await client.post(path, json=body)
+async def _made(client: httpx.AsyncClient, path: str, body: dict[str, Any], prefer: str = "") -> Any:
+    response = await client.post(path, json=body, headers={"Prefer": prefer} if prefer else {})
     assert response.is_success, response.text
     return response.json()
 

@@ -70,7 +70,7 @@ def test_a_hospitals_export_is_recognised_declared_and_profiled(browser):
             "The table has 10 columns, but there are more or fewer cells in rows 1, 2, 3,",
         ),
         (b"a,b,c\n", {}, "file", "has no record below them. Send a table with one record at least"),
-        (b"a,a\n1,2\n", {"header": "true"}, "file", "both called 'a'. Rename one of them."),
+        (b"a,a\n1,2\n", {"header": "true"}, "file", "Columns 1 and 2 are both called 'a'."),
         (
             b"a,b\n" + b"1,2\n" * 300_000,
             {},
