@@ -90,14 +90,15 @@ class Comparison(Generic[Frame]):
         """A head, and a row per alternative: what it shows of each column in words, and its figures."""
         first = self[self.suggested]
         criteria = [Reached(own["criterion"], None) for own in first["privacy"]]
-        head = ["alternative", *(own["attribute"] for own in first["columns"]), "suppressed", "loss"]
+        names = [own["attribute"] for own in (*first["columns"], *first["sensitive"])]
+        head = ["alternative", *names, "suppressed", "loss"]
         rows = [[*head, *(own.letter + own.of for own in criteria), "highest risk", "mean risk"]]
         for own in self.alternatives.values():
             mark = " (suggested)" if own["id"] == self.suggested else ""
             rows.append(
                 [
                     ", ".join((own["id"], *own["also"])) + mark,
-                    *(in_words(column) for column in own["columns"]),
+                    *(in_words(column) for column in (*own["columns"], *own["sensitive"])),
                     _suppressed(own, self.records),
                     number_text(own["loss"]),
                     *(number_text(one["attained"]) for one in own["privacy"]),

@@ -71,21 +71,22 @@ def columns_mixed(dataset: Json, alternative: Json) -> list[dict[str, Any]]:
 
     The level is None where records show a column at different ones.
     """
-    found = {own["attribute"]: own for own in alternative["columns"]}
+    known = {own["attribute"] for own in alternative["columns"]}
+    found = {own["attribute"]: own for own in (*alternative["columns"], *alternative["sensitive"])}
     columns = []
     for own in dataset["attributes"]:
         if own["role"] not in ("quasi_identifier", "sensitive"):
             continue
         name = own["name"]
-        levels = [level["level"] for level in found[name]["levels"]] if name in found else [0]
+        levels = [level["level"] for level in found[name]["levels"]]
         columns.append(
             {
                 "name": name,
                 "role": own["role"],
                 "level": levels[0] if len(levels) == 1 else None,
                 "height": own["height"],
-                "shown": in_words(found[name]) if name in found else "as it is",
-                "loss": found[name]["loss"] if name in found else None,
+                "shown": in_words(found[name]),
+                "loss": found[name]["loss"] if name in known else None,
             }
         )
     return columns
@@ -100,7 +101,9 @@ def compared(search: Json, fields: dict[str, str] | None) -> dict[str, Any]:
             "titles": [TITLES[way] for way in (own["id"], *own["also"])],
             "way": WAYS[own["id"]],
             "is_suggested": own["id"] == result["suggested"],
-            "columns": [(column["attribute"], in_words(column)) for column in own["columns"]],
+            "columns": [
+                (column["attribute"], in_words(column)) for column in (*own["columns"], *own["sensitive"])
+            ],
             "attained": [
                 said for one in own["privacy"] for said in attained(one["criterion"], number(one["attained"]))
             ],

@@ -125,7 +125,8 @@ async def test_examples_are_for_those_who_may_read_the_data(api, journey: httpx.
     actor = await api.services.tenants.authenticate(token)
     async with api.client(await api.key_with(actor, Scope.ASSESS)) as blind:
         shown = await result_of(blind, NAME)
-    levels = [one for own in shown["alternatives"] for column in own["columns"] for one in column["levels"]]
-    assert levels
+    columns = [column for own in shown["alternatives"] for column in (*own["columns"], *own["sensitive"])]
+    assert "income" in {column["attribute"] for column in columns}
+    levels = [one for column in columns for one in column["levels"]]
     assert {one["example"] for one in levels} == {None}
     assert all(math.isfinite(own["loss"]) for own in shown["alternatives"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import random
 import sys
 from typing import Any
 
@@ -47,8 +48,8 @@ async def test_a_comparison_is_printed_and_shown_as_a_table(call):
     compared = await call(pr.compare, PEOPLE, **ASKED)
     head, *rows = compared.table
     assert head == [
-        "alternative", *QUASI_IDENTIFIERS, "suppressed", "loss", "k", "l of diagnosis", "highest risk",
-        "mean risk",
+        "alternative", *QUASI_IDENTIFIERS, "diagnosis", "suppressed", "loss", "k", "l of diagnosis",
+        "highest risk", "mean risk",
     ]  # fmt: skip
     assert sum(row[0].endswith("(suggested)") for row in rows) == 1
     text, html = str(compared), compared._repr_html_()
@@ -92,6 +93,19 @@ async def test_persons_are_counted(call):
         assert compared[name]["persons"] == N
         release = await call(compared.release, name)
         assert release.report.persons_suppressed == compared[name]["persons_suppressed"]
+
+
+async def test_amounts_in_bands_are_told_as_bands(call):
+    draw = random.Random(5)
+    paid = [f"{draw.randrange(20_000, 90_000)}" for _ in range(300)]
+    people = pd.DataFrame({"age": [20 + n % 30 for n in range(300)], "salary": paid})
+    compared = await call(pr.compare, people, k=5, rows_are="persons", sensitive=["salary"])
+    for own in compared.alternatives.values():
+        (pay,) = own["sensitive"]
+        assert (pay["attribute"], [one["level"] for one in pay["levels"]]) == ("salary", [1])
+    assert "salary" in compared.table[0]
+    place = compared.table[0].index("salary")
+    assert all(row[place].startswith("level 1, such as ") for row in compared.table[1:])
 
 
 @pytest.mark.parametrize("is_described", [False, True])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -56,6 +57,8 @@ def test_the_hospitals_export_is_released_alike_by_three_doors(
         assert fields["others"] == "apart"
         shown = browser.get(place)
         assert ASSUMED in text_of(shown)
+        mixed = text_of(browser.get(place.replace("one_level_per_column", "levels_per_record")))
+        assert re.search(r"Kosten is shown so: level \d, such as ", mixed)
         browser.post(place, data={"form_token": token_in(shown)})
         name = place.split("/")[2]
         released = browser.get("/releases/patients-one-level-per-column/data").content

@@ -36,9 +36,9 @@ class ShownLevel:
 
 @dataclass(frozen=True)
 class ShownColumn:
-    """What a release shows of a quasi-identifier."""
+    """What a release shows of a column."""
 
-    attribute: Annotated[str, doc("The quasi-identifier.")]
+    attribute: Annotated[str, doc("The attribute.")]
     loss: Annotated[float, doc("What is lost of it: 0 to 1.")]
     height: Annotated[int, doc("Highest level of its hierarchy.")]
     shown_share: Annotated[
@@ -56,6 +56,7 @@ class ShownRelease:
     """What a release shows, whom it leaves out, and how well those who are in it are hidden."""
 
     columns: Annotated[tuple[ShownColumn, ...], doc("What is shown of every quasi-identifier.")]
+    sensitive: Annotated[tuple[ShownColumn, ...], doc("What is shown of every sensitive attribute.")]
     loss: Annotated[
         float,
         doc("Geometric loss, no column weighed, all leaves of hierarchies counted: releases compare by it."),
@@ -83,12 +84,14 @@ def shown_release(release: Release) -> ShownRelease:
     """The figures of a release."""
     table, kept = release.table, ~release.is_suppressed
     columns = tuple(_column(release, j, kept) for j in table.quasi_identifiers)
+    sensitive = [j for j, name in enumerate(table.attributes) if name in table.sensitive]
     classes = release.classes(Grouping())
     is_any = classes.n_classes > 0
     persons = None if table.persons is None else table.n_persons
     left = 0 if table.persons is None else len(np.unique(table.persons[kept]))
     return ShownRelease(
         columns,
+        tuple(_column(release, j, kept) for j in sensitive),
         math.expm1(math.fsum(math.log1p(own.loss) for own in columns) / len(columns)),
         int(np.count_nonzero(release.is_suppressed)),
         persons,
