@@ -167,7 +167,7 @@ def up_to_the_table(
     expect(page.get_by_role("link", name="Table (CSV)")).to_be_visible()
     with page.expect_download() as saved:
         walk.click("link", "Table (CSV)")
-    assert saved.value.suggested_filename.startswith("patients-")
+    assert saved.value.suggested_filename.startswith(f"{file.stem}-")
     return pd.read_csv(saved.value.path(), dtype=str, keep_default_na=False)
 
 
