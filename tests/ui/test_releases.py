@@ -115,7 +115,7 @@ def test_a_table_goes_with_what_is_built_on_it_after_a_page_that_lists_it(browse
     assert program.post("/sensitivity-profiles", json=profile).status_code == 201
     again = browser_of.post(place, data=sent)
     assert again.status_code == 409
-    assert "is in use by" in again.text
+    assert "More is built on it than you were shown." in again.text
     assert '<a href="/sensitivity-profiles/harm">' in again.text
     assert names(program, "releases") == {"guests-coarse", "guests-fine", "staff-drawn"}
     led = browser_of.post(place, data=fields(again))
