@@ -11,7 +11,7 @@ from app.web.forms import Form, FormHandler
 from app.web.overview import KINDS
 from app.web.visits import Handler, Page, Visit
 from app.web.words import address
-from privacy_risk import Json
+from privacy_risk import Json, ProblemError
 
 DELETED: Final = ("datasets", "uploads", "releases")
 """Kinds that pages delete; what is built on one of these is of any kind."""
@@ -21,8 +21,13 @@ def confirm(kind: str) -> Handler:
     """What goes with it, to be confirmed."""
 
     async def page(visit: Visit) -> Page:
-        *listed, own = await _collection(visit, kind).dependents(visit.ref)
-        return _page(kind, own["name"], listed, is_new=False)
+        try:
+            *listed, own = await _collection(visit, kind).dependents(visit.ref)
+        except ProblemError as problem:
+            if problem.status != 409:
+                raise
+            return _page(kind, visit.ref, problem.document["details"]["users"], is_at_work=True)
+        return _page(kind, own["name"], listed)
 
     return page
 
@@ -49,13 +54,15 @@ def _place(one: Json) -> str:
     return f"{one['href'].split('/')[2]}/{one['name']}"
 
 
-def _page(kind: str, name: str, listed: Sequence[Json], *, is_new: bool) -> Page:
-    """The list; ``is_new`` if it holds what was not confirmed."""
+def _page(
+    kind: str, name: str, listed: Sequence[Json], *, is_new: bool = False, is_at_work: bool = False
+) -> Page:
+    """The list; ``is_new`` if it holds what was not confirmed, ``is_at_work`` if it is of runs that go on."""
     things = []
     for one in listed:
         own = one["href"].split("/")[2]
         title = KINDS[own][0] if own in KINDS else own.replace("-", " ").capitalize()
         link = address(own, one["name"]) if own in KINDS else None
         things.append({"place": _place(one), "name": one["name"], "title": title, "link": link})
-    shown = {"kind": kind, "name": name, "listed": things, "is_new": is_new}
+    shown = {"kind": kind, "name": name, "listed": things, "is_new": is_new, "is_at_work": is_at_work}
     return Page("erase.html", shown, 409 if is_new else 200)

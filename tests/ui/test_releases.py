@@ -129,6 +129,17 @@ def test_a_table_goes_with_what_is_built_on_it_after_a_page_that_lists_it(browse
     assert "Nothing is here" in twice.text
 
 
+def test_what_is_at_work_is_named_and_nothing_can_be_deleted(browser_of, program):
+    least = {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "suppression_limit": 1}
+    asked = {"name": "at-work", "dataset": "staff", "objective": least}
+    run = program.post("/optimisations", json=asked, headers={"Prefer": "respond-async"}).json()["id"]
+    page = browser_of.get("/datasets/staff/delete")
+    assert f'<a href="/runs/{run}">' in page.text
+    assert '<button type="submit">Delete' not in page.text
+    assert program.post(f"/runs/{run}/cancel").status_code == 200
+    assert '<a href="/optimisations/at-work">' in browser_of.get("/datasets/staff/delete").text
+
+
 def test_what_a_form_of_another_session_asks_is_not_deleted(browser_of, program):
     assert browser_of.post("/releases/guests-fine/delete", data={"form_token": "x"}).status_code == 403
     assert "guests-fine" in names(program, "releases")
