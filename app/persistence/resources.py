@@ -302,7 +302,7 @@ class PostgresResources(Repository):
             more = f" and {len(found) - 5} more" if len(found) > 5 else ""
             raise Conflict(
                 f"The {own.kind.value} {own.name!r} is in use by {shown}{more}.",
-                "Delete these first.",
+                "Delete these first, or all of it by with_dependents=true; cancel what is at work.",
                 {"users": found},
             )
 

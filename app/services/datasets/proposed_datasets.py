@@ -62,7 +62,7 @@ class ProposedDatasetService:
                 replace(own, hierarchy=hierarchies.get(own.name, own.hierarchy)) for own in declared
             )
             created = await self.datasets.create(actor, replace(request, attributes=whole))
-        except BaseException:
+        except BaseException:  # one that is cancelled leaves nothing, either
             for own in made:
                 if own.created:
                     await self.hierarchies.delete(actor, own.resource.id)
