@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -60,6 +60,7 @@ def dp_counts(
     by: str | Sequence[str],
     epsilon: float = 1.0,
     delta: float = 1e-6,
+    values: Mapping[str, Sequence[str]] | None = None,
     independent_of_earlier: bool = False,
     missing_markers: Sequence[str] = (),
     server: str | None = None,
@@ -68,8 +69,10 @@ def dp_counts(
     """Count the rows of a table by columns, differentially private: each row is taken for one person.
 
     Combinations of values that occur are counted by the mechanism ``stability_histogram``: (ε, δ) holds
-    though the values are looked up in the table, as combinations of few rows are left out. A table is counted
-    once: another question about it, which spends its ε again, has to say ``independent_of_earlier``.
+    though the values are looked up in the table, as combinations of few rows are left out. With ``values``,
+    all that each column can have, known without looking at the records, ``laplace_histogram`` counts every
+    combination: ε alone holds, and ``delta`` is not used. A table is counted once: another question about it,
+    which spends its ε again, has to say ``independent_of_earlier``.
 
     ``missing_markers``, ``server``, ``key`` and the errors are those of :func:`profile`.
     """
@@ -81,21 +84,36 @@ def dp_counts(
         raise InvalidArgument(
             "by", f"{list(columns)!r} are no columns to count by.", f"Name each once, and none {COUNT}."
         )
+    if values is not None and {*values} != {*columns}:
+        raise InvalidArgument(
+            "values",
+            f"has other columns than {', '.join(columns)}.",
+            "List the values of each, or leave it out.",
+        )
+    mechanism: Json = {"kind": "laplace_histogram", "epsilon": epsilon} if values is not None else {
+        "kind": "stability_histogram", "epsilon": epsilon, "delta": delta, "least_records": 1
+    }  # fmt: skip
     client = client_of(server, key)
-    mechanism = {"kind": "stability_histogram", "epsilon": epsilon, "delta": delta, "least_records": 1}
-    body: dict[str, Any] = {"dataset": _dataset(client, table, columns), "mechanism": mechanism}
+    body: dict[str, Any] = {"dataset": _dataset(client, table, columns, values), "mechanism": mechanism}
     if independent_of_earlier:
         body["independent_of_earlier"] = True
     return _counted(client, table, columns, {"name": content_name("counted", body), **body})
 
 
-def _dataset(client: Client, table: Table, columns: Sequence[str]) -> str:
-    """The dataset of the columns, each with a hierarchy of the values that occur in it."""
+def _dataset(
+    client: Client, table: Table, columns: Sequence[str], values: Mapping[str, Sequence[str]] | None
+) -> str:
+    """The dataset of the columns, each with a hierarchy of the values given, or that occur in it."""
     cells = list(zip(*table.cells(), strict=True))
     attributes = []
     for name in columns:
-        values = {*cells[table.columns.index(name)]} - {*table.missing}
-        definition = {"kind": "rows", "rows": [[own] for own in sorted(values)]}
+        found = {*cells[table.columns.index(name)]} - {*table.missing}
+        given = found if values is None else {*map(str, values[name])}
+        if found - given:
+            raise InvalidArgument(
+                "values", f"does not list every value that {name} has.", "List all that it can have."
+            )
+        definition = {"kind": "rows", "rows": [[own] for own in sorted(given)]}
         hierarchy = {"name": content_name("values", definition), "definition": definition}
         attributes.append(
             {
@@ -126,14 +144,20 @@ def _counted(client: Client, table: Table, columns: Sequence[str], body: Json) -
     rows = ((*map(str, own.values()),) for own in counted.to_pylist())
     mechanism = document["mechanism"]
     guarantee = mechanism["guarantees"][0]
-    bound = error_bound(float(mechanism["published"]["epsilon"]))
+    published = mechanism["published"]
+    bound = error_bound(float(published["epsilon"]))
+    left_out = (
+        f"combinations whose noisy count is below {published['threshold']:,} are left out."
+        if "threshold" in published
+        else f"of {published['cells']:,} combinations, a missing value (*) among each column's, those whose "
+        "noisy count is 0 or below are left out."
+    )
     return PrivateCounts(
         table.given_back(sink.getvalue()),
         f"{guarantee['model'].replace('_', ' ').capitalize()}: {guarantee['sentence']}",
         tuple(_assumptions(guarantee, mechanism)),
         bound,
-        f"Each count is off by at most {bound:,} with a probability of 95 %; combinations whose noisy count "
-        f"is below {mechanism['published']['threshold']:,} are left out.",
+        f"Each count is off by at most {bound:,} with a probability of 95 %; {left_out}",
         document,
         ((*columns, COUNT), *rows),
     )
@@ -149,10 +173,15 @@ def _assumptions(guarantee: Json, mechanism: Json) -> Iterator[str]:
     for own in guarantee["hypotheses"]:
         if own["holds"] in _ASSUMED and own["id"] != "parameters_are_public":
             yield f"{own['id'].replace('_', ' ')} ({own['holds']}): {own['reason']}"
+    looked_up = (
+        ""
+        if "cells" in mechanism["published"]
+        else " The values were looked up, and their list is not published: a combination shows by its noisy "
+        "count alone. Whoever can read the service's hierarchies sees it."
+    )
     yield (
-        "parameters are public (assumed): Columns, ε and δ are taken to be chosen without looking at the "
-        "records. The values were looked up, and their list is not published: a combination shows by its "
-        "noisy count alone. Whoever can read the service's hierarchies sees it."
+        "parameters are public (assumed): Columns, ε, δ and what values are given are taken to be chosen "
+        f"without looking at the records.{looked_up}"
     )
     if mechanism["together"] is not None:
         yield mechanism["together"]["sentence"]

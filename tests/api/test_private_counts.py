@@ -52,6 +52,26 @@ async def test_counts_are_near_the_true_ones_and_say_first_what_is_promised(call
     assert "Of all 2 releases together" in str(other)
 
 
+VALUES = {"ward": ["east", "north", "south", "west"], "outcome": ["ill", "well"]}
+
+
+async def test_values_that_are_given_are_all_counted_with_epsilon_alone(call):
+    """Noise of eight counts is beyond OFF in one of 10⁸ runs."""
+    found = await call(pr.dp_counts, visits(extra=2000), by=["ward", "outcome"], values=VALUES)
+    counted = {(own.ward, own.outcome): own.noisy_count for own in found.frame.itertuples()}
+    for ward in VALUES["ward"]:
+        for outcome in VALUES["outcome"]:
+            true = {**TRUE, RARE: 1}.get((ward, outcome), 0)
+            assert abs(counted.get((ward, outcome), 0) - true) <= OFF
+    assert "slack of δ" not in str(found)
+    assert "values were looked up" not in str(found)
+    assert "of 15 combinations, a missing value (*) among each column's," in str(found)
+    with pytest.raises(pr.InvalidArgument, match="does not list every value that ward has"):
+        await call(pr.dp_counts, visits(), by="ward", values={"ward": ["north", "south"]})
+    with pytest.raises(pr.InvalidArgument, match="has other columns than ward"):
+        await call(pr.dp_counts, visits(), by="ward", values=VALUES)
+
+
 async def test_a_table_of_arrow_gets_one_back(call):
     table = pa.Table.from_pandas(visits(extra=1000), preserve_index=False)
     found = await call(pr.dp_counts, table, by="ward")
