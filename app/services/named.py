@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Final
 
 from app.domain.errors import Conflict, NotFound
+from app.domain.search.alternatives.questions import WAYS, Way
+from app.domain.search.objectives import Alternatives
 from app.services.gates.evidence_masking import shown_resource
 from app.services.ports import Store, UnitOfWork
 from app.services.resources import (
@@ -135,21 +137,30 @@ async def latest_run(work: UnitOfWork, stored: Stored) -> Run | None:
     return runs[0] if runs else None
 
 
+def ending_of(way: Way) -> str:
+    """What the name of an alternative's rule has behind that of the optimisation."""
+    return f"-{way.replace('_', '-')}"
+
+
 async def refuse_promised(work: UnitOfWork, kind: Kind, name: str, own: Collection[str] = ()) -> None:
     """Refuse a name under which a run is to store what it finds, unless its question's hash is of ``own``."""
     if kind not in _MADE_BY:
         return
-    try:
-        question = await work.resources.described(_MADE_BY[kind], name)
-    except NotFound:
-        return
-    run = None if question.sha256 in own else await latest_run(work, question)
-    if run is not None and not run.state.is_final:
-        raise Conflict(
-            f"A run is at work that is to store a {kind.value} under the name {name!r}.",
-            "Choose another name, or cancel that run first.",
-            {"existing": {"kind": "run", "name": name, "id": run.id}},
-        )
+    endings = map(ending_of, WAYS) if kind is Kind.RULE else ()
+    for asked in (name, *(name.removesuffix(ending) for ending in endings if name.endswith(ending))):
+        try:
+            question = await work.resources.described(_MADE_BY[kind], asked)
+        except NotFound:
+            continue
+        if asked != name and question.summary["objective"]["kind"] != Alternatives.kind:
+            continue
+        run = None if question.sha256 in own else await latest_run(work, question)
+        if run is not None and not run.state.is_final:
+            raise Conflict(
+                f"A run is at work that is to store a {kind.value} under the name {name!r}.",
+                "Choose another name, or cancel that run first.",
+                {"existing": {"kind": "run", "name": asked, "id": run.id}},
+            )
 
 
 async def add_resource(

@@ -230,6 +230,50 @@ async def test_the_result_of_an_optimisation_is_the_result_of_its_run(journey: h
     assert rule["levels"] == by_name["rule"]["levels"]
 
 
+async def test_a_run_and_what_it_works_on_say_where_they_and_its_result_are(api, journey: httpx.AsyncClient):
+    run = await queued(journey)
+    own = run["addresses"]
+    assert own == {"self": f"/v1/runs/{run['id']}", "resource": f"/v1/optimisations/{run['resource']['id']}"}
+    await api.work_off(run["id"])
+    for _ in range(3):
+        seen = await journey.get(own["self"])
+        assert seen.status_code == 200
+        own = seen.json()["addresses"]
+    assert own["result"] == f"/v1/runs/{run['id']}/result"
+    assert (await journey.get(own["result"])).status_code == 200
+    question = (await journey.get(own["resource"])).json()
+    assert question["addresses"] == {"self": own["resource"]}
+    body = {"name": "large", "dataset": QUESTION["dataset"], "measure": {"kind": "anonymity"}}
+    body["rule"] = {"kind": "identity"}
+    asked = await journey.post("/v1/measurements", json=body, headers=IN_BACKGROUND)
+    assert asked.status_code == 202, asked.text
+    address = f"/v1/measurements/{asked.json()['id']}"
+    assert asked.json()["addresses"] == {"self": address, "run": asked.headers["location"]}
+    assert (await journey.get(address)).json()["addresses"] == {"self": address}
+
+
+async def test_every_kind_of_resource_says_its_own_address(journey: httpx.AsyncClient):
+    document = (await journey.get("/openapi.json")).json()
+    listed = 0
+    for path, operations in document["paths"].items():
+        shown = operations.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
+        reference = shown.get("application/json", {}).get("schema", {}).get("$ref", "")
+        items = (
+            document["components"]["schemas"]
+            .get(reference.split("/")[-1], {})
+            .get("properties", {})
+            .get("items")
+        )
+        if items is None or "{" in path:
+            continue
+        for item in (await journey.get(path)).json()["items"]:
+            if "addresses" in item:
+                found = (await journey.get(item["addresses"]["self"])).json()
+                assert (found["id"], found["addresses"]["self"]) == (item["id"], item["addresses"]["self"])
+                listed += 1
+    assert listed >= 8
+
+
 async def test_the_name_of_a_rule_that_a_run_is_to_find_is_taken(api, journey: httpx.AsyncClient):
     run = await queued(journey, "promised")
     rule = {"name": "promised", "dataset": QUESTION["dataset"], "rule": {"kind": "identity"}}
@@ -237,3 +281,23 @@ async def test_the_name_of_a_rule_that_a_run_is_to_find_is_taken(api, journey: h
     assert refused["details"]["existing"] == {"kind": "run", "name": "promised", "id": run["id"]}
     await api.work_off(run["id"])
     assert (await journey.get("/v1/runs/promised")).json()["state"] == "succeeded"
+
+
+async def test_the_names_of_the_rules_of_alternatives_are_taken_while_their_run_is_at_work(
+    journey: httpx.AsyncClient,
+):
+    objective = {
+        "kind": "alternatives",
+        "privacy": [{"kind": "k_anonymity", "k": 2}],
+        "suppression_limit": 0.1,
+    }
+    body = {"name": "several", "dataset": QUESTION["dataset"], "objective": objective}
+    started = await journey.post("/v1/optimisations", json=body, headers=IN_BACKGROUND)
+    assert started.status_code == 202, started.text
+    await queued(journey, "single")
+    rule = {"dataset": QUESTION["dataset"], "rule": {"kind": "identity"}}
+    named = await journey.post("/v1/rules", json={"name": "several-one-level-per-column", **rule})
+    refused = problem_of(named, 409, "conflict")
+    assert refused["details"]["existing"] == {"kind": "run", "name": "several", "id": started.json()["id"]}
+    for free in ("several-others", "single-one-level-per-column"):
+        assert (await journey.post("/v1/rules", json={"name": free, **rule})).status_code == 201

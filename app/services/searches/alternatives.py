@@ -24,20 +24,16 @@ from app.domain.search.alternatives.shown import ShownRelease, shown_release, su
 from app.domain.search.full_domain.problem import AnonymityOutcome
 from app.domain.search.objectives import Alternatives
 from app.domain.tables.table import Table
+from app.services.named import ending_of
 from app.services.resources import JsonObject
 from app.services.rules.rule_documents import rule_of
 
 LONGEST_NAME: Final = 100
 
 
-def rule_name(name: str, way: str) -> str:
-    """The name of an alternative's rule, from that of the optimisation."""
-    return f"{name}-{way.replace('_', '-')}"
-
-
 def require_short(name: str) -> None:
     """InvalidInput for a name that leaves no room for those of the rules."""
-    most = LONGEST_NAME - max(len(rule_name("", way)) for way in WAYS)
+    most = LONGEST_NAME - max(len(ending_of(way)) for way in WAYS)
     if len(name) > most:
         raise InvalidInput.of(
             "/name",

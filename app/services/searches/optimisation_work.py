@@ -22,6 +22,7 @@ from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.fingerprints import plain
+from app.services.named import ending_of
 from app.services.ports import UnitOfWork
 from app.services.resources import (
     JsonObject,
@@ -48,7 +49,7 @@ from app.services.runs.run_execution import Conclusion
 from app.services.scoring.assessment_documents import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.alternatives import compared, rule_name
+from app.services.searches.alternatives import compared
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_of
 from app.services.searches.searches import SearchPreparation, SearchQuestion, SearchWork
 
@@ -148,7 +149,7 @@ def how_it_was_found(
 def found_rules(result: JsonObject, name: str, sources: Sources, found_by: str | None) -> list[NewResource]:
     """The rules to be stored: one under the optimisation's name, or each alternative under its own."""
     found = {name: result["rule"]} if "rule" in result else {
-        rule_name(name, own["id"]): own["rule"] for own in result["alternatives"]
+        f"{name}{ending_of(own['id'])}": own["rule"] for own in result["alternatives"]
     }  # fmt: skip
     rules = []
     for own_name, rule in found.items():

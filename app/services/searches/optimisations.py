@@ -17,7 +17,7 @@ from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.dataset_schema import DISCLOSED, Role
 from app.services.datasets.tables import TableLoader
 from app.services.fingerprints import new_resource
-from app.services.named import add_resource
+from app.services.named import add_resource, ending_of
 from app.services.ports import Store, UnitOfWork
 from app.services.questions import RUN_BYTES
 from app.services.resources import (
@@ -34,7 +34,7 @@ from app.services.rules.rule_documents import require_rule_of
 from app.services.scoring.measurement_documents import references_in, with_references
 from app.services.scoring.scoring_inputs import SourceRefs, Sources
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.alternatives import require_short, rule_name
+from app.services.searches.alternatives import require_short
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_document
 from app.services.searches.optimisation_work import (
     OptimisationPreparation,
@@ -140,7 +140,7 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
     async def _refuse_in_vain(self, work: UnitOfWork, new: NewResource) -> None:
         """Refuse the work whose rule could not be stored; one that an equal question found is no obstacle."""
         is_one = document_of(new)["objective"]["kind"] != Alternatives.kind
-        for name in (new.name,) if is_one else (rule_name(new.name, way) for way in WAYS):
+        for name in (new.name,) if is_one else (f"{new.name}{ending_of(way)}" for way in WAYS):
             try:
                 rule = await work.resources.get(Kind.RULE, name)
             except NotFound:
