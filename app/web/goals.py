@@ -37,7 +37,8 @@ async def goal(visit: Visit) -> Page:
 async def set_goal(visit: Visit, form: Form) -> Page | Response:
     """Start the search for the best release: its page if it is found at once, else that of its run.
 
-    Its name is made of the question and the dataset's content: the same goal again leads to the same answer.
+    Its name is made of that of the dataset, the question and the content: the same goal again leads to the
+    same answer.
     """
     subject = await _subject(visit)
     if subject.doubt:
@@ -46,7 +47,7 @@ async def set_goal(visit: Visit, form: Form) -> Page | Response:
     if not isinstance(asked, Asked):
         return _page(subject, form.with_faults(*asked))
     question = asked.question
-    name = content_name("goal", {**question, "dataset_sha256": subject.sha256})
+    name = content_name(f"{subject.name[:40]}-goal", {**question, "dataset_sha256": subject.sha256})
     try:
         run = await visit.client.optimisations.start_run(
             {"name": name, **question}, wait_seconds=_AT_ONCE_SECONDS

@@ -55,7 +55,7 @@ def fault_at(page: httpx.Response, field: str) -> str:
 def test_what_is_recommended_leads_to_a_release_that_meets_it(browser):
     led = asked(browser)
     assert led.status_code == 303
-    assert re.fullmatch(r"/optimisations/goal-[0-9a-f]{16}/release", led.headers["location"])
+    assert re.fullmatch(r"/optimisations/[a-z-]+-goal-[0-9a-f]{16}/release", led.headers["location"])
     several = browser.get(led.headers["location"])
     assert several.text.count("Look at it</a>") >= 2
     assert several.text.count(' class="suggested">') == 1
