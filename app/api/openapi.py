@@ -22,7 +22,7 @@ from app.api.routers.collection import CLEAN_UP
 from app.api.routes import Route
 from app.api.schemas.problems import Problem
 
-VERSION: Final = "1.1.0"
+VERSION: Final = "1.2.0"
 """Version of the interface, not of the software: its first number is that of the path."""
 
 DESCRIPTION: Final = """\

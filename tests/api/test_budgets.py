@@ -68,6 +68,16 @@ async def test_sums_are_decided_exactly(client: httpx.AsyncClient):
     assert [own["message"] for own in plan["missing"]] == [problem["detail"].split(" Use ")[0]]
     raised["delta"] = "3e-4"
     assert (await client.post("/v1/budgets/all/limits", json=raised)).status_code == 200
+    # A number, as mechanisms take it, is the decimal that it is written as.
+    numbers = {"epsilon": 0.3001, "delta": 3e-7}
+    limits = await client.post("/v1/budgets/all/limits", json={**numbers, "delta": 3e-4})
+    assert [limits.json()[name]["limit"] for name in ("epsilon", "delta")] == ["0.3001", "0.0003"]
+    for wrong in (True, -1, 1e300, "NaN"):
+        problem_of(
+            await client.post("/v1/budgets/all/limits", json={**numbers, "epsilon": wrong}),
+            422,
+            "invalid-input",
+        )
     await made(client.post("/v1/releases", json=private("three", 0.0001)))
     shown = (await client.get("/v1/releases/three")).json()["mechanism"]["budget"]
     assert (shown["name"], shown["delta"]["remaining"]) == ("all", "0")

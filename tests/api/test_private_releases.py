@@ -246,7 +246,8 @@ async def test_one_record_more_changes_nothing_but_the_table(
     for place in ("progress", "log", "files"):
         assert more[place] == less[place], place
     assert more["files"] == []
-    found = differing(told(more), told(less))
+    # Addresses are made of the ids alone.
+    found = {place for place in differing(told(more), told(less)) if "/addresses/" not in place}
     assert {place.rpartition("/")[2] for place in found} <= OF_TABLE | OF_MOMENT | KEYED
     assert "/events/0/details/sha256" in found
     with psycopg.connect(database_urls.admin) as connection:

@@ -284,6 +284,7 @@ def test_an_optimisation_of_the_first_kind_is_shown_with_its_number_of_nodes():
     stored = {
         "id": "o", "name": "old", "sha256": "0" * 64, "created_at": "2026-11-20T09:00:00Z",
         "dataset": "members", "dictionary": "census", "sensitivity": "harm",
+        "addresses": {"self": "/v1/optimisations/o"},
         "objective": {"kind": "min_risk", "utility_floor": 6.0}, "scope": "table_level",
         "solver": "branch_and_bound", "max_nodes": 9, "utility": "depth_sum",
         "absent_policy": "zero",

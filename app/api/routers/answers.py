@@ -115,7 +115,9 @@ def answered(answer: type[A], path: str, found: Answer, response: Response) -> A
     is_finished = run is None or run.state.is_final
     address = f"{path}/{found.resource.id}" if run is None or is_finished else f"/runs/{run.id}"
     located(response, address, found.created, is_finished=is_finished)
-    return shown_answer(answer, found, run=None if run is None else Run.of(run))
+    if run is None:
+        return shown_answer(answer, found)
+    return shown_answer(answer, found, run_id=run.id, run=Run.of(run))
 
 
 def shown_answer(answer: type[A], found: Answer, **more: Any) -> A:  # noqa: ANN401 - fields of the answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from app.api.schemas.common import Answer, GuaranteeHypothesis, Name, Ref
 from app.api.schemas.derived import Asking
@@ -13,15 +13,27 @@ from app.services.releases.budget_service import LIMIT_PATTERN, CreateBudget, Li
 from app.services.releases.ledgers import Ledger
 from app.services.releases.within_budget import sums_told
 
-EpsilonLimit = Annotated[
+
+def _as_text(value: object) -> object:
+    """A number as mechanisms take it, as the decimal that it is written as."""
+    return repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+_Limit = Annotated[
     str,
     StringConstraints(max_length=80, pattern=f"^{LIMIT_PATTERN}$"),
-    Field(description="Most ε of all releases together, above 0 and at most 1000.", examples=["2"]),
+    BeforeValidator(
+        _as_text,
+        json_schema_input_type=Annotated[str, Field(max_length=80, pattern=f"^{LIMIT_PATTERN}$")]
+        | Annotated[float, Field(ge=0)],
+    ),
+]
+EpsilonLimit = Annotated[
+    _Limit,
+    Field(description="Most ε of all releases together, above 0 and at most 1000.", examples=[2]),
 ]
 DeltaLimit = Annotated[
-    str,
-    StringConstraints(max_length=80, pattern=f"^{LIMIT_PATTERN}$"),
-    Field(description="Most δ of all releases together, at least 0 and below 1.", examples=["0.00001"]),
+    _Limit, Field(description="Most δ of all releases together, at least 0 and below 1.", examples=[0.00001])
 ]
 Completeness = Annotated[
     list[GuaranteeHypothesis],
@@ -35,7 +47,7 @@ Exact = Annotated[str, Field(max_length=200, examples=["0.5"])]
 
 
 class NewBudget(Asking[CreateBudget]):
-    """Limits of what the releases of a table may spend; numbers are texts, and none is rounded."""
+    """Limits of what the releases of a table may spend: numbers, or decimals as text; none is rounded."""
 
     name: Name
     dataset: Annotated[Ref, Field(examples=["residents"])]

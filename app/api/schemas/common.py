@@ -130,12 +130,32 @@ Hash = Annotated[
 ]
 
 
+def is_none(value: object) -> bool:
+    """Whether a field is left out of an answer that has nothing to say in it."""
+    return value is None
+
+
 class GuaranteeHypothesis(Answer):
     """What a guarantee rests on."""
 
     id: Annotated[str, Field(max_length=100, description="Its name.", examples=["drawn_once"])]
     holds: Annotated[Holds, Field(description="Whether it holds.", examples=["yes"])]
     reason: Annotated[str, Field(max_length=1000, description="Why, or why it can only be assumed.")]
+
+
+class Addresses(Answer):
+    """Where a body and what belongs to it are found; what there is not is left out."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+
+    own: Annotated[str, Field(alias="self", max_length=300, examples=["/v1/hierarchies/hier_Jx3kQ0c9VbT2"])]
+    """Its own address."""
+    resource: Annotated[str | None, Field(max_length=300, exclude_if=is_none)] = None
+    """Of a run: what it works on."""
+    run: Annotated[str | None, Field(max_length=300, exclude_if=is_none)] = None
+    """Of a question: the run that works on it."""
+    result: Annotated[str | None, Field(max_length=300, exclude_if=is_none)] = None
+    """Of a run that has succeeded: its result."""
 
 
 class Resource(Answer):
@@ -147,6 +167,7 @@ class Resource(Answer):
     sha256: Hash
     created_at: Annotated[datetime, Field(examples=["2026-11-20T09:00:00Z"])]
     """When it was created."""
+    addresses: Addresses
 
 
 class Configured(Answer):
@@ -188,8 +209,12 @@ class Deletion(Answer):
 A = TypeVar("A", bound=Resource)
 
 
-def shown(answer: type[A], stored: Stored, **more: Any) -> A:  # noqa: ANN401 - fields of the answer
-    """A stored resource as the answer of its kind: its own fields and those of its summary."""
+def shown(answer: type[A], stored: Stored, run_id: str | None = None, **more: Any) -> A:  # noqa: ANN401 - fields
+    """A stored resource as the answer of its kind: its own fields and those of its summary.
+
+    ``run_id`` is of the run that works on it.
+    """
+    run = None if run_id is None else address_of("run", run_id)
     return answer.model_validate(
         {
             **stored.summary,
@@ -197,14 +222,10 @@ def shown(answer: type[A], stored: Stored, **more: Any) -> A:  # noqa: ANN401 - 
             "name": stored.name,
             "sha256": stored.sha256,
             "created_at": stored.created_at,
+            "addresses": {"self": address_of(stored.kind.value, stored.id), "run": run},
             **more,
         }
     )
-
-
-def is_none(value: object) -> bool:
-    """Whether a field is left out of an answer that has nothing to say in it."""
-    return value is None
 
 
 class Listing(Answer, Generic[A]):

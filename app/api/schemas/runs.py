@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Hash, is_none
+from app.api.addresses import address_of
+from app.api.schemas.common import Addresses, Answer, Count, Hash, is_none
 from app.api.schemas.results import MapPoint
 from app.services import resources
 from app.services.resources import Kind, RunState
@@ -55,13 +56,22 @@ class Run(Answer):
     error: dict[str, Any] | None
     """Why it failed: code, message, remedy, perhaps errors."""
     result_id: Annotated[str | None, Field(max_length=100, description="Id of its result.")]
+    addresses: Addresses
 
     @classmethod
     def of(cls, run: resources.Run) -> Run:
         """The use case's answer as a body."""
         resource = RunResource(id=run.resource_id, kind=run.resource_kind, name=run.resource_name)
         progress = Progress.model_validate(run.progress) if run.progress else None
-        return cls.model_validate({**vars(run), "resource": resource, "progress": progress})
+        address = address_of("run", run.id)
+        addresses = {
+            "self": address,
+            "resource": address_of(run.resource_kind.value, run.resource_id),
+            "result": f"{address}/result" if run.state is RunState.SUCCEEDED else None,
+        }
+        return cls.model_validate(
+            {**vars(run), "resource": resource, "progress": progress, "addresses": addresses}
+        )
 
 
 class StartedRun(Run):
