@@ -1,0 +1,97 @@
+"""Strict median cuts from the whole table on, as long as both halves pass (Cao and Karras (2012), section 6).
+
+Classes are cut across the quasi-identifier that is widest in them, as a share of its domain, at the median;
+where a half fails, across the next widest one. Of criteria whose classes pass together a cut that is
+rejected stays rejected whatever is cut further: LMondrian, DMondrian and tMondrian are this search under
+β-likeness, δ-disclosure privacy and t-closeness, Mondrian itself is it under k-anonymity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from app.domain.arrays import Bools, Longs
+from app.domain.search.partitions.places import Axis
+from app.domain.tables.distinct import sort_with_positions
+
+Passes = Callable[[Longs, int], Bools]
+"""Which of so many classes pass, from the class (d,) of each distinct record, −1 for none."""
+
+
+def median_cuts(
+    axes: Sequence[Axis], amounts: Longs, passes: Passes, tick: Callable[[int], None] = lambda _: None
+) -> Longs:
+    """(d,) class of each distinct record, left halves first; of one class that passes, or nothing is cut.
+
+    Parameters
+    ----------
+    axes
+        The quasi-identifiers, of the distinct records.
+    amounts
+        (d,) records of each.
+    tick
+        Takes how many classes there are, before each round of cuts.
+    """
+    ranks = np.stack([axis.ranks for axis in axes])
+    relative = [axis.relative for axis in axes]
+    found = np.zeros(len(amounts), dtype=np.int64)
+    n_classes, open_ = 1, np.ones(1, dtype=bool)
+    while open_.any():
+        tick(n_classes)
+        number = np.where(open_, np.cumsum(open_) - 1, -1)[found]
+        rows = np.flatnonzero(number >= 0)
+        number, order = sort_with_positions(number[rows], int(np.count_nonzero(open_)))
+        is_right = _cut(ranks, relative, amounts, rows[order], number, passes)
+        is_cut = np.zeros(n_classes, dtype=bool)
+        is_cut[found[is_right]] = True
+        before = np.cumsum(1 + is_cut) - (1 + is_cut)
+        open_ = np.repeat(is_cut, 1 + is_cut)
+        found = before[found] + is_right
+        n_classes = len(open_)
+    return found
+
+
+def _cut(
+    ranks: Longs, relative: Sequence[np.ndarray], amounts: Longs, rows: Longs, number: Longs, passes: Passes
+) -> Bools:
+    """(d,) the distinct records that go to the right halves of their classes, ``number`` of ``rows``."""
+    starts = np.searchsorted(number, np.arange(int(number[-1]) + 1))
+    own = ranks[:, rows]
+    low, high = np.minimum.reduceat(own, starts, axis=1), np.maximum.reduceat(own, starts, axis=1)
+    widths = np.stack([of[b] - of[a] for of, a, b in zip(relative, low, high, strict=True)])
+    turns = np.argsort(-widths, axis=0, kind="stable")
+    is_right = np.zeros(len(amounts), dtype=bool)
+    undecided = np.ones(len(starts), dtype=bool)
+    for turn in turns:
+        undecided &= np.take_along_axis(widths, turn[None], axis=0)[0] > 0
+        classes = np.flatnonzero(undecided)
+        if not len(classes):
+            break
+        inside = np.flatnonzero(undecided[number])
+        at = (np.cumsum(undecided) - 1)[number[inside]]
+        values, taken = own[turn[number[inside]], inside], rows[inside]
+        ends = low[turn[classes], classes], high[turn[classes], classes]
+        beyond = values > _medians(values, amounts[taken], at, *ends)[at]
+        halves = np.full(len(amounts), -1, dtype=np.int64)
+        halves[taken] = 2 * at + beyond
+        both = passes(halves, 2 * len(classes)).reshape(-1, 2).all(axis=1)
+        is_right[taken] = both[at] & beyond
+        undecided[classes[both]] = False
+    return is_right
+
+
+def _medians(values: Longs, amounts: Longs, number: Longs, low: Longs, high: Longs) -> Longs:
+    """(c,) the last value of each class's left half: its lower median, or less if that is the greatest.
+
+    ``number`` is ascending; ``low`` and ``high`` are the least and greatest value of each class.
+    """
+    starts = np.searchsorted(number, np.arange(len(low)))
+    half = (np.add.reduceat(amounts, starts) + 1) // 2
+    greatest = high
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = np.add.reduceat(np.where(values <= middle[number], amounts, 0), starts) >= half
+        low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
+    return np.minimum(low, greatest - 1)
