@@ -267,7 +267,8 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
             return OptimisationQuestion(stored, sources, ScoringOptions(), objective, budget)
         if isinstance(objective, MinLoss):
             problem = AnonymityProblem.of(objective, scope)
-            return OptimisationQuestion(stored, sources, ScoringOptions(), problem, budget)
+            solver = solver_of(document["solver"])
+            return OptimisationQuestion(stored, sources, ScoringOptions(), problem, budget, solver)
         options = ScoringOptions.of(document)
         constraint, aggregate = document.get("constraint", "per_record"), document.get("aggregate", "average")
         return OptimisationQuestion(
@@ -294,7 +295,9 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
             if isinstance(problem, Alternatives):
                 search = await asyncio.to_thread(AlternativesPlan, table, problem, budget, dictionary)
                 return AlternativesWork(search, table, problem, question)
-            least = await asyncio.to_thread(least_loss_plan, table, problem, budget, dictionary)
+            least = await asyncio.to_thread(
+                least_loss_plan, table, problem, budget, dictionary, question.solver
+            )
             return AnonymityWork(least, table, question)
         scoring = await load_scoring(self._loader, tenant, sources, question.options)
 

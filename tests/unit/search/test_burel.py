@@ -22,9 +22,8 @@ from app.domain.search.partitions.burel import (
     hilbert,
     retrieve,
 )
-from app.domain.search.partitions.mondrian import median_cuts
-from app.domain.search.partitions.places import Axis
-from app.experiments.surrogate_census import marginal
+from app.domain.search.partitions.mondrian import Axis, median_cuts
+from tests.surrogate_census import marginal
 
 ROWS = (
     (1, 2, 0), (14, 3, 0), (3, 3, 1), (9, 8, 1), (12, 13, 1), (0, 7, 2), (6, 15, 2), (10, 1, 2), (4, 9, 3),

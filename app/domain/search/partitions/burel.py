@@ -66,9 +66,9 @@ def bucketise(
     # From which value on a bucket may begin that ends with each
     earliest = np.searchsorted(last, np.arange(1, m + 1)).tolist()
     fewest, begins = [0], []
-    for end, first in enumerate(earliest):
+    for first in earliest:
         # Fewest buckets never fall; of several beginnings the last is taken.
-        begin = bisect_right(fewest, fewest[first], hi=end + 1) - 1
+        begin = bisect_right(fewest, fewest[first]) - 1
         begins.append(begin)
         fewest.append(fewest[begin] + 1)
     starts, end = [], m
@@ -113,10 +113,11 @@ def class_sizes(
         above = exceeding(shares, np.tile(limits, n), beta, bound).reshape(n, k).any(axis=1)
         return np.asarray(~above & (sizes >= max(1, k_min)))
 
+    is_even, is_up = rounding == "half_even", rounding == "half_up"
     found, open_ = buckets.sizes[None, :], np.ones(1, dtype=bool)
     while open_.any():
         nodes = found[open_]
-        left = _half(nodes, rounding)
+        left = np.rint(nodes / 2).astype(np.int64) if is_even else (nodes + is_up) // 2
         halves = np.stack([left, nodes - left], axis=1)
         is_cut = open_.copy()
         is_cut[open_] = eligible(left) & eligible(nodes - left)
@@ -127,12 +128,6 @@ def class_sizes(
         found[places[is_cut]], found[places[is_cut] + 1] = kept[:, 0], kept[:, 1]
         open_ = np.repeat(is_cut, 1 + is_cut)
     return found
-
-
-def _half(nodes: Longs, rounding: Rounding) -> Longs:
-    if rounding == "half_even":
-        return np.asarray(np.rint(nodes / 2), dtype=np.int64)
-    return np.asarray(nodes + (rounding == "half_up")) // 2
 
 
 def grid(relative: Floats, bits: int) -> Longs:
@@ -177,15 +172,13 @@ class _Bucket:
     Groups are linked in a ring with one more that stands for the end on either side.
     """
 
-    def __init__(self, positions: list[int], first: Sequence[int]) -> None:
-        self.positions = positions
-        self._first = list(first[:-1])
-        self._low, self._high = list(first[:-1]), list(first[1:])
+    def __init__(self, positions: list[int], first: list[int]) -> None:
+        self.positions, self._first = positions, first
+        self._low, self._high = first[:-1], first[1:]
         self._end = end = len(positions)
         self._after: list[int] = [*range(1, end + 1), 0]
         self._before: list[int] = [end, *range(end)]
-        self._skips = list(range(end + 1))
-        self.left = first[-1] - first[0]
+        self._left = first[-1] - first[0]
         self._pool: Longs = np.arange(first[0], first[-1])
 
     @property
@@ -195,56 +188,47 @@ class _Bucket:
 
     def drawn(self, uniform: Callable[[], float]) -> int:
         """The position of a record that is left, each as likely as any other."""
-        if 2 * self.left < len(self._pool):
-            groups, i = [], self._after[self._end]
-            while i != self._end:
-                groups.append(i)
-                i = self._after[i]
-            low, high = (np.array([own[i] for i in groups]) for own in (self._low, self._high))
-            self._pool = concatenated_ranges(low, high - low)
+        if 2 * self._left < len(self._pool):
+            self._pool = concatenated_ranges(np.array(self._low), np.subtract(self._high, self._low))
         while True:
             row = int(self._pool[int(uniform() * len(self._pool))])
             group = bisect_right(self._first, row) - 1
             if self._low[group] <= row < self._high[group]:
                 return self.positions[group]
 
-    def take(self, position: int, amount: int, firsts: list[int], lengths: list[int]) -> None:
+    def take(self, position: int, amount: int, runs: list[tuple[int, int]]) -> None:
         """Take the records nearest to a position, from below where two are; appends their runs."""
-        self.left -= amount
+        self._left -= amount
         positions, low, high, end = self.positions, self._low, self._high, self._end
         right = self._find(bisect_left(positions, position))
         left = self._before[right]
         while amount:
-            if left == end or (right != end and positions[right] - position < position - positions[left]):
-                taken = min(amount, high[right] - low[right])
-                firsts.append(low[right])
-                low[right] += taken
-                if low[right] == high[right]:
-                    right = self._remove(right)
-            else:
-                taken = min(amount, high[left] - low[left])
-                high[left] -= taken
-                firsts.append(high[left])
-                if low[left] == high[left]:
-                    emptied, left = left, self._before[left]
-                    self._remove(emptied)
-            lengths.append(taken)
+            is_right = left == end or (
+                right != end and positions[right] - position < position - positions[left]
+            )
+            group = right if is_right else left
+            taken = min(amount, high[group] - low[group])
             amount -= taken
+            if is_right:
+                runs.append((low[group], taken))
+                low[group] += taken
+            else:
+                high[group] -= taken
+                runs.append((high[group], taken))
+            if low[group] == high[group]:
+                before, after = self._before[group], self._after[group]
+                self._after[before], self._before[after] = after, before
+                left, right = (left, after) if is_right else (before, right)
 
     def _find(self, group: int) -> int:
-        """The first group that is left from this one on."""
-        skips = self._skips
-        while skips[group] != group:
-            skips[group] = skips[skips[group]]
-            group = skips[group]
+        """The first group that is left from this one on; empty ones learn what is after it."""
+        after = self._after
+        while group != self._end and self._low[group] == self._high[group]:
+            following = after[group]
+            if following != self._end and self._low[following] == self._high[following]:
+                after[group] = after[following]
+            group = following
         return group
-
-    def _remove(self, group: int) -> int:
-        """Take an empty group out; the one after it."""
-        before, after = self._before[group], self._after[group]
-        self._after[before], self._before[after] = after, before
-        self._skips[group] = after
-        return after
 
 
 def retrieve(
@@ -280,9 +264,8 @@ def retrieve(
         _Bucket([positions[rank] for rank in of_group[a:b]], begins[a : b + 1])
         for a, b in pairwise(groups.tolist())
     ]
-    firsts: list[int] = []
-    lengths: list[int] = []
-    runs: list[int] = []
+    runs: list[tuple[int, int]] = []
+    ends = []
     for done, leaf in enumerate(leaves.tolist()):
         tick(done)
         taking = [(bucket, amount) for bucket, amount in zip(buckets, leaf, strict=True) if amount]
@@ -291,10 +274,10 @@ def retrieve(
         else:
             seed = taking[int(random.random() * len(taking))][0].drawn(random.random)
         for bucket, amount in taking:
-            bucket.take(seed, amount, firsts, lengths)
-        runs.append(len(firsts))
+            bucket.take(seed, amount, runs)
+        ends.append(len(runs))
     found = np.empty(len(keys), dtype=np.int64)
-    of_run = np.repeat(np.arange(len(leaves)), np.diff(runs, prepend=0))
-    taken = concatenated_ranges(np.array(firsts), np.array(lengths))
-    found[order[taken]] = np.repeat(of_run, lengths)
+    firsts, lengths = np.array(runs).T
+    of_run = np.repeat(np.arange(len(leaves)), np.diff(ends, prepend=0))
+    found[order[concatenated_ranges(firsts, lengths)]] = np.repeat(of_run, lengths)
     return found

@@ -9,15 +9,57 @@ rejected stays rejected whatever is cut further: LMondrian, DMondrian and tMondr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.arrays import Bools, Longs
-from app.domain.search.partitions.places import Axis
+from app.domain.arrays import Bools, Floats, Ints, Longs
+from app.domain.hierarchies.cell_formats import is_number
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.distinct import sort_with_positions
 
 Passes = Callable[[Longs, int], Bools]
 """Which of so many classes pass, from the class (d,) of each distinct record, −1 for none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """Where records are on one axis: numbers by their size, other values in the order of their leaves.
+
+    Attributes
+    ----------
+    ranks
+        (n,) of each record's place among those that occur, ascending.
+    places
+        (r,) the places that occur, ascending.
+    low, high
+        The ends of the domain.
+    """
+
+    ranks: Longs
+    places: Floats
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, codes: Ints) -> Axis:
+        """The places of nodes (n,) of a tree; a node that is no leaf is where its first leaf is."""
+        labels = [hierarchy.labels[leaf] for leaf in hierarchy.leaves.tolist()]
+        by_leaf = np.arange(len(labels), dtype=np.float64)
+        if all(map(is_number, labels)):
+            by_leaf = np.array(labels, dtype=np.float64)
+        used = np.flatnonzero(np.bincount(codes, minlength=hierarchy.n_nodes))
+        places, of_used = np.unique(by_leaf[hierarchy.leaf_lo[used]], return_inverse=True)
+        ranks = np.zeros(hierarchy.n_nodes, dtype=np.int64)
+        ranks[used] = of_used.reshape(-1)
+        return cls(ranks[codes], places, float(by_leaf.min()), float(by_leaf.max()))
+
+    @property
+    def relative(self) -> Floats:
+        """(r,) the places as shares of the way from one end of the domain to the other, 0 without width."""
+        if self.high == self.low:
+            return np.zeros(len(self.places))
+        return (self.places - self.low) / (self.high - self.low)
 
 
 def median_cuts(
@@ -54,7 +96,7 @@ def median_cuts(
 
 
 def _cut(
-    ranks: Longs, relative: Sequence[np.ndarray], amounts: Longs, rows: Longs, number: Longs, passes: Passes
+    ranks: Longs, relative: Sequence[Floats], amounts: Longs, rows: Longs, number: Longs, passes: Passes
 ) -> Bools:
     """(d,) the distinct records that go to the right halves of their classes, ``number`` of ``rows``."""
     starts = np.searchsorted(number, np.arange(int(number[-1]) + 1))
