@@ -2,9 +2,9 @@
 
 Values of similar frequency share a bucket; a class takes from each bucket about in proportion to its size,
 and at most the share that the bucket's rarest value may have: then it satisfies β-likeness whichever rows are
-taken (Cao and Karras (2012), theorem 1), and rows are chosen by their quasi-identifiers alone. Sections 4.2
-to 4.5 of the paper leave open what is settled here: shares at a bound pass, halves are rounded down, axes are
-scaled to their domains, and the curve is that of Skilling (2004).
+taken (Cao and Karras (2012), theorem 1), and rows are chosen by their quasi-identifiers alone. What the paper
+leaves open is settled here: shares at a bound pass, halves are rounded down, axes are scaled to their
+domains, and the curve is that of Skilling (2004).
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def retrieve(
     random
         Draws the records around which classes are made; None: each time the first along the curve.
     tick
-        Takes how many classes are made.
+        Takes how many records are taken.
     """
     size = len(positions)
     keys, order = sort_with_positions(bucket_of * size + ranks, leaves.shape[1] * size)
@@ -266,8 +266,10 @@ def retrieve(
     ]
     runs: list[tuple[int, int]] = []
     ends = []
-    for done, leaf in enumerate(leaves.tolist()):
+    done = 0
+    for leaf in leaves.tolist():
         tick(done)
+        done += sum(leaf)
         taking = [(bucket, amount) for bucket, amount in zip(buckets, leaf, strict=True) if amount]
         if random is None:
             seed = min(bucket.least for bucket, _ in taking)

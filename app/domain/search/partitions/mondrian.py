@@ -55,11 +55,14 @@ class Axis:
         return cls(ranks[codes], places, float(by_leaf.min()), float(by_leaf.max()))
 
     @property
+    def span(self) -> float:
+        """How wide the domain is, 1 if it has one place."""
+        return (self.high - self.low) or 1.0
+
+    @property
     def relative(self) -> Floats:
-        """(r,) the places as shares of the way from one end of the domain to the other, 0 without width."""
-        if self.high == self.low:
-            return np.zeros(len(self.places))
-        return (self.places - self.low) / (self.high - self.low)
+        """(r,) the places as shares of the way from one end of the domain to the other."""
+        return (self.places - self.low) / self.span
 
 
 def median_cuts(
@@ -77,7 +80,6 @@ def median_cuts(
         Takes how many classes there are, before each round of cuts.
     """
     ranks = np.stack([axis.ranks for axis in axes])
-    relative = [axis.relative for axis in axes]
     found = np.zeros(len(amounts), dtype=np.int64)
     n_classes, open_ = 1, np.ones(1, dtype=bool)
     while open_.any():
@@ -85,7 +87,7 @@ def median_cuts(
         number = np.where(open_, np.cumsum(open_) - 1, -1)[found]
         rows = np.flatnonzero(number >= 0)
         number, order = sort_with_positions(number[rows], int(np.count_nonzero(open_)))
-        is_right = _cut(ranks, relative, amounts, rows[order], number, passes)
+        is_right = _cut(axes, ranks, amounts, rows[order], number, passes)
         is_cut = np.zeros(n_classes, dtype=bool)
         is_cut[found[is_right]] = True
         before = np.cumsum(1 + is_cut) - (1 + is_cut)
@@ -96,13 +98,14 @@ def median_cuts(
 
 
 def _cut(
-    ranks: Longs, relative: Sequence[Floats], amounts: Longs, rows: Longs, number: Longs, passes: Passes
+    axes: Sequence[Axis], ranks: Longs, amounts: Longs, rows: Longs, number: Longs, passes: Passes
 ) -> Bools:
     """(d,) the distinct records that go to the right halves of their classes, ``number`` of ``rows``."""
     starts = np.searchsorted(number, np.arange(int(number[-1]) + 1))
-    own = ranks[:, rows]
-    low, high = np.minimum.reduceat(own, starts, axis=1), np.maximum.reduceat(own, starts, axis=1)
-    widths = np.stack([of[b] - of[a] for of, a, b in zip(relative, low, high, strict=True)])
+    shown = ranks[:, rows]
+    low, high = np.minimum.reduceat(shown, starts, axis=1), np.maximum.reduceat(shown, starts, axis=1)
+    ends = zip(axes, low, high, strict=True)
+    widths = np.stack([(own.places[b] - own.places[a]) / own.span for own, a, b in ends])
     turns = np.argsort(-widths, axis=0, kind="stable")
     is_right = np.zeros(len(amounts), dtype=bool)
     undecided = np.ones(len(starts), dtype=bool)
@@ -113,9 +116,9 @@ def _cut(
             break
         inside = np.flatnonzero(undecided[number])
         at = (np.cumsum(undecided) - 1)[number[inside]]
-        values, taken = own[turn[number[inside]], inside], rows[inside]
-        ends = low[turn[classes], classes], high[turn[classes], classes]
-        beyond = values > _medians(values, amounts[taken], at, *ends)[at]
+        values, taken = shown[turn[number[inside]], inside], rows[inside]
+        within = low[turn[classes], classes], high[turn[classes], classes]
+        beyond = values > _medians(values, amounts[taken], at, *within)[at]
         halves = np.full(len(amounts), -1, dtype=np.int64)
         halves[taken] = 2 * at + beyond
         both = passes(halves, 2 * len(classes)).reshape(-1, 2).all(axis=1)
