@@ -215,6 +215,12 @@ def unlike(counts: SensitiveCounts, beta: Fraction, bound: LikenessBound) -> Boo
     return any_by_class(counts, above)
 
 
+def losing(counts: SensitiveCounts, most: Fraction) -> Bools:
+    """(G,) which classes have a value with a relative loss (p_i − q_i) / p_i above ``most``, below 1."""
+    gains = Gains.of(counts)
+    return any_by_class(counts, is_below(gains.found, 1 - most, gains.expected)) | lacks_values(counts)
+
+
 def disclosing(counts: SensitiveCounts, delta: Fraction, base: LogBase) -> Bools:
     """(G,) which classes violate δ-disclosure privacy."""
     outside = ~Gains.of(counts).within_factor(delta_factor(delta, base))

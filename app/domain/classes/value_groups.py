@@ -6,13 +6,15 @@ values under a node are neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 
 NO_GROUP = -1
 
@@ -124,3 +126,67 @@ def tree_groups(hierarchy: Hierarchy, nodes: Ints, wanted: frozenset[int] | None
     bounds = np.array(list(spans), dtype=np.int64).reshape(-1, 2)
     chosen = np.array(list(spans.values()), dtype=np.int32)
     return TreeGroups(chosen, bounds[:, 0], bounds[:, 1], tuple(layers))
+
+
+def groups_called(hierarchy: Hierarchy, labels: Sequence[str], pointer: str) -> Ints:
+    """The inner nodes of these labels, ⊥ left out; InvalidInput for a label that none has."""
+    inner: dict[str, list[int]] = {}
+    for node in np.flatnonzero(~hierarchy.is_leaf).tolist():
+        if node != TOP:
+            inner.setdefault(hierarchy.labels[node], []).append(node)
+    for place, label in enumerate(labels):
+        if label not in inner:
+            raise InvalidInput.of(
+                f"{pointer}/{place}",
+                "unknown-group",
+                f"The sensitive attribute's hierarchy has no group {label!r}.",
+                "Name values of the hierarchy that have others below them.",
+            )
+    return np.array(sorted({node for label in labels for node in inner[label]}), dtype=np.int32)
+
+
+def groups_apart(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Ints:
+    """(m,) the node of the group that each value is in, −1 for values in none of the groups called so.
+
+    InvalidInput if one group lies in another, NotSupported unless the hierarchy is a tree.
+    """
+    hierarchy.require_tree("A group of values", "leave groups out")
+    groups = groups_called(hierarchy, labels, pointer)
+    if np.isin(hierarchy.ancestors(groups)[1], groups).sum() > len(groups):
+        raise InvalidInput.of(
+            pointer, "overlapping-groups", "One of the groups lies in another.", "Name one of the two."
+        )
+    places, above = hierarchy.ancestors(nodes)
+    is_group = np.isin(above, groups)
+    found = np.full(len(nodes), NO_GROUP, dtype=np.int32)
+    found[places[is_group]] = above[is_group]
+    return found
+
+
+def values_replaced(counts: SensitiveCounts, group_of_value: Ints) -> SensitiveCounts:
+    """The counts with each value in a group replaced by the group; (m,) as of :func:`groups_apart`."""
+    return in_groups(counts, np.where(group_of_value == NO_GROUP, counts.nodes, group_of_value))
+
+
+def values_and_groups(counts: SensitiveCounts, group_of_value: Ints) -> SensitiveCounts:
+    """The counts of the values and, numbered after them, of the groups: a record may count for two.
+
+    Like those of persons they sum up to more than the records, which ``persons`` holds.
+    """
+    in_group = group_of_value != NO_GROUP
+    groups, numbers = np.unique(group_of_value[in_group], return_inverse=True)
+    number_of_value = np.full(len(group_of_value), NO_GROUP, dtype=np.int32)
+    number_of_value[in_group] = numbers
+    found = group_counts(counts, number_of_value)
+    of_class = np.concatenate([counts.of_entry, found.of_class])
+    values = np.concatenate([counts.values, found.groups + np.int32(counts.n_values)])
+    order = np.lexsort((values, of_class))
+    totals = np.bincount(numbers, counts.totals[in_group], len(groups)).astype(np.int64)
+    return SensitiveCounts(
+        counts.starts + np.searchsorted(found.of_class, np.arange(counts.n_classes + 1)),
+        values[order],
+        np.concatenate([counts.counts, found.amounts])[order],
+        np.concatenate([counts.totals, totals]),
+        np.concatenate([counts.nodes, groups]),
+        (counts.sizes, counts.population),
+    )

@@ -20,11 +20,11 @@ from app.domain.classes.gains import (
     frequency_bounds,
     greatest_gains,
     greatest_losses,
-    unlike,
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values, most_passing
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.value_groups import groups_apart, values_and_groups, values_replaced
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
 from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
@@ -38,8 +38,14 @@ from app.domain.models.judging import JudgedClasses
 from app.domain.models.likeness_found import (
     BetaLikenessFound,
     BetaLikenessParameters,
+    BoundOfLosses,
     BoundOfValues,
+    GroupsOfValues,
+    ValuesInGroups,
+    outside_bounds,
+    require_records,
     told_of_reference,
+    too_rare,
 )
 from app.domain.models.sensitive_values import (
     Attribute,
@@ -75,10 +81,17 @@ class BetaLikeness(ValueCriterion):
     ]
     bound: BoundOfValues = "enhanced"
     attribute: Attribute = None
+    groups: GroupsOfValues = None
+    values_in_groups: ValuesInGroups = "bounded"
+    beta_negative: BoundOfLosses = None
 
     def failing(self, judged: JudgedClasses) -> Bools:
-        """Classes in which some value is above its bound; exactly at it passes."""
-        return unlike(judged.counts(self.attribute), as_written(self.beta), self.bound)
+        """Classes in which some value or group is above its bound, or lost too much; exactly at it passes."""
+        failing = [
+            outside_bounds(counts, as_written(self.beta), self.bound, self.beta_negative)
+            for counts in self._bounded(judged)
+        ]
+        return np.asarray(np.any(failing, axis=0))
 
     @property
     def failing_in_words(self) -> str:
@@ -89,27 +102,48 @@ class BetaLikeness(ValueCriterion):
         )
 
     def attained(self, judged: JudgedClasses) -> float | None:
-        """The least β that the classes satisfy; ∞ if enhanced β-likeness holds for none."""
-        counts = judged.counts(self.attribute)
-        if not counts.n_classes:
-            return None
+        """The least β that the classes satisfy; ∞ if they satisfy what else is required for none."""
+        greatest = [self._attained_of(counts) for counts in self._bounded(judged) if counts.n_classes]
+        return max(greatest, default=None)
+
+    def _attained_of(self, counts: SensitiveCounts) -> float:
         gains = Gains.of(counts)
-        if self.bound == "enhanced" and gains.breaks_cap.any():
-            return float("inf")
+        breaks_cap = self.bound == "enhanced" and gains.breaks_cap.any()
+        if breaks_cap or too_rare(counts, self.beta_negative).any():
+            return math.inf
         return float(greatest_gains(counts, gains).max())
 
     def unavoidable(self, judged: JudgedClasses) -> Longs:
-        """What does not fit into any mixture of values below their bounds."""
-        counts = judged.counts(self.attribute)
-        return np.asarray(counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0))
+        """What does not fit into any mixture of values, or groups, below their bounds."""
+        unfit = [
+            np.maximum(
+                counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0),
+                too_rare(counts, self.beta_negative),
+            )
+            for counts in self._bounded(judged)
+        ]
+        return np.asarray(np.max(unfit, axis=0))
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The least class that can be filled within the bounds (L4), and how many values it has (L6)."""
-        totals = whole.counts(self.attribute).totals
-        bounds = self._bounds(totals)
-        values = least_values(bounds, 1.0)
-        size = least_size(fills_up(totals, bounds), totals)
-        return least_classes(size, values, self.attribute)
+        size = values = 1
+        for counts in self._bounded(whole):
+            bounds = self._bounds(counts.totals)
+            size = max(size, least_size(fills_up(counts.totals, bounds), counts.totals))
+            # With losses bounded below 1 no value or group may be absent.
+            needed = least_values(bounds, 1.0) if self.beta_negative is None else counts.n_values
+            values = max(values, needed)
+        return least_classes(max(size, values), values, self.attribute)
+
+    def _bounded(self, judged: JudgedClasses) -> list[SensitiveCounts]:
+        """The counts that are bounded: of values, of groups in their place, or of both."""
+        counts = judged.counts(self.attribute)
+        if self.groups is None:
+            return [counts]
+        require_records(counts)
+        tree = judged.hierarchy(self.attribute)
+        found = [values_replaced(counts, groups_apart(tree, counts.nodes, self.groups, "/groups"))]
+        return [*found, counts] if self.values_in_groups == "bounded" else found
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """Nothing is gained from the whole table."""
@@ -148,20 +182,33 @@ def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] |
     return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes, persons)
 
 
+def _with_groups(
+    counts: SensitiveCounts, values: SensitiveValues, parameters: BetaLikenessParameters
+) -> SensitiveCounts:
+    """The counts of what is bounded: values, groups in their place, or both."""
+    if parameters.groups is None:
+        return counts
+    require_records(counts)
+    of_value = groups_apart(values.hierarchy, counts.nodes, parameters.groups, "/measure/groups")
+    grouped = values_and_groups if parameters.values_in_groups == "bounded" else values_replaced
+    return grouped(counts, of_value)
+
+
 def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikenessFound:
     if context.drawn is not None:
         return likeness_of_draw(context, parameters, tick)
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
-    counts = with_reference(values, parameters.reference)
+    single = with_reference(values, parameters.reference)
+    # A missing value, at the top, stands for none of the leaves.
+    used = single.nodes[(single.totals > 0) & (~shows_nothing(single.nodes) | (single.n_values == 1))]
+    counts = _with_groups(single, values, parameters)
     population, beta = counts.population, as_written(parameters.beta)
     bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
     listed = GainsOfClasses(values, counts, bounds)
     gains: Gains = listed.gains
     is_known = counts.totals > 0
-    # A missing value, at the top, stands for none of the leaves.
-    used = counts.nodes[is_known & (~shows_nothing(counts.nodes) | (counts.n_values == 1))]
-    failing = unlike(counts, beta, parameters.bound)
+    failing = outside_bounds(counts, beta, parameters.bound, parameters.beta_negative)
     caps = np.flatnonzero(gains.breaks_cap)
     basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
     losses = greatest_losses(counts, gains)
@@ -199,11 +246,22 @@ def _class_of_greatest(counts: SensitiveCounts, of_entries: Floats) -> int:
 
 
 def _supports(context: MeasureContext, parameters: BetaLikenessParameters) -> str | None:
-    return None if context.drawn is None else other_attribute(context, parameters.attribute)
+    if context.drawn is None:
+        return None
+    if parameters.groups is not None or parameters.beta_negative is not None:
+        return (
+            "Groups of values and bounds of losses are measured in classes, and this release was drawn. "
+            "Leave groups and beta_negative out, or measure the dataset under a rule."
+        )
+    return other_attribute(context, parameters.attribute)
 
 
 def _judged_by(own: BetaLikenessParameters, value: str) -> BetaLikeness | None:
-    return None if own.reference is not None else BetaLikeness(own.beta, own.bound, own.attribute)
+    if own.reference is not None:
+        return None
+    return BetaLikeness(
+        own.beta, own.bound, own.attribute, own.groups, own.values_in_groups, own.beta_negative
+    )
 
 
 BETA_LIKENESS: Final = Measure(

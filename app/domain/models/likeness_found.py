@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Len, doc
+from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
-from app.domain.arrays import Floats, Longs
-from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.arrays import Bools, Floats, Longs
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import (
     FAILING,
     FROM_ONE,
@@ -20,16 +21,22 @@ from app.domain.catalogue.meanings import (
     LOW_AMOUNT,
     LOW_SHARE,
     MET,
+    STRICTER_DOWN,
 )
 from app.domain.classes.gains import (
     LikenessBound,
     always_within,
     frequency_bounds,
     implied_delta,
+    losing,
     surprisals,
+    unlike,
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values
+from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.ratios import as_written
+from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.errors import NotSupported
 from app.domain.models.gains_found import GainFound
 from app.domain.models.judged import ClassRef, JudgedOn
 from app.domain.models.sensitive_values import (
@@ -44,6 +51,54 @@ BoundOfValues = Annotated[
         "(`enhanced`), or all the same (`basic`)."
     ),
 ]
+GroupsOfValues = Annotated[
+    tuple[Annotated[CellValue, Len(1, 1000)], ...] | None,
+    Len(1, 1000),
+    doc(
+        "Groups of the sensitive attribute's hierarchy, by their labels, that are bounded as values are, "
+        "none in another; null: none. A value that is shown more generally than a group is in none."
+    ),
+]
+ValuesInGroups = Annotated[
+    Literal["bounded", "free"],
+    doc(
+        "Whether values in a group are bounded as well (`bounded`), or the group in their place (`free`). "
+        "Values in no group are always bounded."
+    ),
+]
+BoundOfLosses = Annotated[
+    float | None,
+    Ge(0),
+    Lt(1),
+    STRICTER_DOWN,
+    doc(
+        "Greatest relative loss (p − q) / p: 0.5 means at least half as likely, so that no value may be "
+        "absent; null: any."
+    ),
+]
+
+
+def require_records(counts: SensitiveCounts) -> None:
+    """NotSupported where persons are counted: of one with two values of a group counts tell no sum."""
+    if counts.persons is not None:
+        raise NotSupported(
+            "Groups of values are not bounded where a person may have several records.",
+            f"Leave groups out, or judge a table with {ONE_ROW}.",
+        )
+
+
+def too_rare(counts: SensitiveCounts, beta_negative: float | None) -> Bools:
+    """(G,) which classes lost too much of some value."""
+    if beta_negative is None:
+        return np.zeros(counts.n_classes, dtype=bool)
+    return losing(counts, as_written(beta_negative))
+
+
+def outside_bounds(
+    counts: SensitiveCounts, beta: Fraction, bound: LikenessBound, beta_negative: float | None
+) -> Bools:
+    """(G,) which classes gain, or lose, more on some value than is allowed."""
+    return unlike(counts, beta, bound) | too_rare(counts, beta_negative)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +118,9 @@ class BetaLikenessParameters(GroupingOfValues):
             "the whole dataset, or as often as a release that was drawn says itself."
         ),
     ] = None
+    groups: Annotated[GroupsOfValues, ADDED_LATER] = None
+    values_in_groups: Annotated[ValuesInGroups, ADDED_LATER] = "bounded"
+    beta_negative: Annotated[BoundOfLosses, ADDED_LATER] = None
     top: Annotated[int, Ge(1), Le(200), doc("Most classes, values and broken caps to list.")] = 10
 
 
@@ -87,7 +145,7 @@ class BetaLikenessFound:
 
     judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
     attribute: Annotated[str, doc("The sensitive attribute.")]
-    values: Annotated[int, doc("Different values in the reference.")]
+    values: Annotated[int, doc("Different values in the reference, and groups that were asked for.")]
     records_without_value: Annotated[int, doc("Records in classes that have no value to judge.")]
     reference: Annotated[
         Literal["dataset", "given", "published"],
@@ -121,7 +179,9 @@ class BetaLikenessFound:
     max_absolute_gain: Annotated[float | None, LOW_SHARE, doc("Greatest q − p.")]
     values_frequent: Annotated[int, doc("Values bounded by −ln p rather than by the β asked for.")]
     is_met: Annotated[
-        bool, MET, doc("Whether every class satisfies the β asked for; exactly at the bound it does.")
+        bool,
+        MET,
+        doc("Whether every class satisfies the β, and bound of losses, asked for; exactly at it, it does."),
     ]
     classes_failing: Annotated[int, FAILING, doc("Classes that do not.")]
     records_failing: Annotated[int, FAILING, doc("Records in these classes.")]
