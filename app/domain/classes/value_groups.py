@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.errors import InvalidInput
+from app.domain.classes.persons import ONE_ROW
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+
+ValuesInGroups = Literal["bounded", "free"]
 
 NO_GROUP = -1
 
@@ -145,48 +149,53 @@ def groups_called(hierarchy: Hierarchy, labels: Sequence[str], pointer: str) -> 
     return np.array(sorted({node for label in labels for node in inner[label]}), dtype=np.int32)
 
 
-def groups_apart(hierarchy: Hierarchy, nodes: Ints, labels: Sequence[str], pointer: str) -> Ints:
-    """(m,) the node of the group that each value is in, −1 for values in none of the groups called so.
+def with_groups(
+    counts: SensitiveCounts,
+    hierarchy: Hierarchy,
+    groups: Sequence[str] | None,
+    values_in_groups: ValuesInGroups,
+    pointer: str,
+) -> SensitiveCounts:
+    """The counts with groups in place of their values (``free``) or, numbered after all values, beside them.
 
-    InvalidInput if one group lies in another, NotSupported unless the hierarchy is a tree.
+    Beside them a record counts for two, so that counts sum up to more than the records, as those of persons.
+    InvalidInput if one group lies in another, NotSupported where persons are counted and unless the hierarchy
+    is a tree.
     """
-    hierarchy.require_tree("A group of values", "leave groups out")
-    groups = groups_called(hierarchy, labels, pointer)
-    if np.isin(hierarchy.ancestors(groups)[1], groups).sum() > len(groups):
-        raise InvalidInput.of(
-            pointer, "overlapping-groups", "One of the groups lies in another.", "Name one of the two."
+    if groups is None:
+        return counts
+    if counts.persons is not None:
+        raise NotSupported(
+            "Groups of values are not bounded where a person may have several records.",
+            f"Leave groups out, or judge a table with {ONE_ROW}.",
         )
-    places, above = hierarchy.ancestors(nodes)
-    is_group = np.isin(above, groups)
-    found = np.full(len(nodes), NO_GROUP, dtype=np.int32)
-    found[places[is_group]] = above[is_group]
-    return found
-
-
-def values_replaced(counts: SensitiveCounts, group_of_value: Ints) -> SensitiveCounts:
-    """The counts with each value in a group replaced by the group; (m,) as of :func:`groups_apart`."""
-    return in_groups(counts, np.where(group_of_value == NO_GROUP, counts.nodes, group_of_value))
-
-
-def values_and_groups(counts: SensitiveCounts, group_of_value: Ints) -> SensitiveCounts:
-    """The counts of the values and, numbered after them, of the groups: a record may count for two.
-
-    Like those of persons they sum up to more than the records, which ``persons`` holds.
-    """
-    in_group = group_of_value != NO_GROUP
-    groups, numbers = np.unique(group_of_value[in_group], return_inverse=True)
-    number_of_value = np.full(len(group_of_value), NO_GROUP, dtype=np.int32)
-    number_of_value[in_group] = numbers
-    found = group_counts(counts, number_of_value)
-    of_class = np.concatenate([counts.of_entry, found.of_class])
-    values = np.concatenate([counts.values, found.groups + np.int32(counts.n_values)])
-    order = np.lexsort((values, of_class))
-    totals = np.bincount(numbers, counts.totals[in_group], len(groups)).astype(np.int64)
+    hierarchy.require_tree("A group of values", "leave groups out")
+    called = groups_called(hierarchy, groups, pointer)
+    if np.isin(hierarchy.ancestors(called)[1], called).sum() > len(called):
+        raise InvalidInput.of(pointer, "nested-groups", "One group lies in another.", "Name one of the two.")
+    places, above = hierarchy.ancestors(counts.nodes)
+    in_group = np.isin(above, called)
+    places, above = places[in_group], above[in_group]
+    if values_in_groups == "free":
+        becomes = counts.nodes.copy()
+        becomes[places] = above
+        return in_groups(counts, becomes)
+    called, numbers = np.unique(above, return_inverse=True)
+    group_of_value = np.full(counts.n_values, NO_GROUP, dtype=np.int64)
+    group_of_value[places] = numbers + counts.n_values
+    groups_of_entries = group_of_value[counts.values]
+    twice = groups_of_entries != NO_GROUP
+    found = count_values(
+        np.concatenate([counts.of_entry, counts.of_entry[twice]]),
+        np.concatenate([counts.values, groups_of_entries[twice]]),
+        np.concatenate([counts.counts, counts.counts[twice]]),
+        counts.n_classes,
+        counts.n_values + len(called),
+    )
+    totals = np.bincount(numbers, counts.totals[places], len(called)).astype(np.int64)
     return SensitiveCounts(
-        counts.starts + np.searchsorted(found.of_class, np.arange(counts.n_classes + 1)),
-        values[order],
-        np.concatenate([counts.counts, found.amounts])[order],
+        *found,
         np.concatenate([counts.totals, totals]),
-        np.concatenate([counts.nodes, groups]),
+        np.concatenate([counts.nodes, called]),
         (counts.sizes, counts.population),
     )

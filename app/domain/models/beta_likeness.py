@@ -20,11 +20,13 @@ from app.domain.classes.gains import (
     frequency_bounds,
     greatest_gains,
     greatest_losses,
+    losing,
+    unlike,
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values, most_passing
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.classes.value_groups import groups_apart, values_and_groups, values_replaced
+from app.domain.classes.value_groups import with_groups
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
 from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
@@ -38,14 +40,11 @@ from app.domain.models.judging import JudgedClasses
 from app.domain.models.likeness_found import (
     BetaLikenessFound,
     BetaLikenessParameters,
+    BoundOfGroups,
     BoundOfLosses,
     BoundOfValues,
     GroupsOfValues,
-    ValuesInGroups,
-    outside_bounds,
-    require_records,
     told_of_reference,
-    too_rare,
 )
 from app.domain.models.sensitive_values import (
     Attribute,
@@ -82,16 +81,13 @@ class BetaLikeness(ValueCriterion):
     bound: BoundOfValues = "enhanced"
     attribute: Attribute = None
     groups: GroupsOfValues = None
-    values_in_groups: ValuesInGroups = "bounded"
+    values_in_groups: BoundOfGroups = "bounded"
     beta_negative: BoundOfLosses = None
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which some value or group is above its bound, or lost too much; exactly at it passes."""
-        failing = [
-            outside_bounds(counts, as_written(self.beta), self.bound, self.beta_negative)
-            for counts in self._bounded(judged)
-        ]
-        return np.asarray(np.any(failing, axis=0))
+        counts = self._bounded(judged)
+        return unlike(counts, as_written(self.beta), self.bound) | losing(counts, self.beta_negative)
 
     @property
     def failing_in_words(self) -> str:
@@ -102,48 +98,41 @@ class BetaLikeness(ValueCriterion):
         )
 
     def attained(self, judged: JudgedClasses) -> float | None:
-        """The least β that the classes satisfy; ∞ if they satisfy what else is required for none."""
-        greatest = [self._attained_of(counts) for counts in self._bounded(judged) if counts.n_classes]
-        return max(greatest, default=None)
-
-    def _attained_of(self, counts: SensitiveCounts) -> float:
+        """The least β that the classes satisfy; ∞ if they break a cap or lost too much."""
+        counts = self._bounded(judged)
+        if not counts.n_classes:
+            return None
         gains = Gains.of(counts)
         breaks_cap = self.bound == "enhanced" and gains.breaks_cap.any()
-        if breaks_cap or too_rare(counts, self.beta_negative).any():
+        if breaks_cap or losing(counts, self.beta_negative).any():
             return math.inf
         return float(greatest_gains(counts, gains).max())
 
     def unavoidable(self, judged: JudgedClasses) -> Longs:
-        """What does not fit into any mixture of values, or groups, below their bounds."""
-        unfit = [
-            np.maximum(
-                counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0),
-                too_rare(counts, self.beta_negative),
-            )
-            for counts in self._bounded(judged)
-        ]
-        return np.asarray(np.max(unfit, axis=0))
+        """What does not fit into any mixture of values, or of groups in their place, below their bounds."""
+        counts = self._apart(judged)
+        passing = most_passing(counts, self._bounds(counts.totals), 1.0)
+        if self.groups is None and self.beta_negative is None:
+            return np.asarray(counts.sizes - passing)
+        return np.asarray(np.maximum(counts.sizes - passing, self.failing(judged)))
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The least class that can be filled within the bounds (L4), and how many values it has (L6)."""
-        size = values = 1
-        for counts in self._bounded(whole):
-            bounds = self._bounds(counts.totals)
-            size = max(size, least_size(fills_up(counts.totals, bounds), counts.totals))
-            # With losses bounded below 1 no value or group may be absent.
-            needed = least_values(bounds, 1.0) if self.beta_negative is None else counts.n_values
-            values = max(values, needed)
-        return least_classes(max(size, values), values, self.attribute)
+        totals = self._apart(whole).totals
+        bounds = self._bounds(totals)
+        # With losses bounded no value, or group, may be absent.
+        values = least_values(bounds, 1.0) if self.beta_negative is None else len(totals)
+        size = max(values, least_size(fills_up(totals, bounds), totals))
+        return least_classes(size, values, self.attribute)
 
-    def _bounded(self, judged: JudgedClasses) -> list[SensitiveCounts]:
-        """The counts that are bounded: of values, of groups in their place, or of both."""
-        counts = judged.counts(self.attribute)
-        if self.groups is None:
-            return [counts]
-        require_records(counts)
-        tree = judged.hierarchy(self.attribute)
-        found = [values_replaced(counts, groups_apart(tree, counts.nodes, self.groups, "/groups"))]
-        return [*found, counts] if self.values_in_groups == "bounded" else found
+    def _bounded(self, judged: JudgedClasses) -> SensitiveCounts:
+        """The counts of all that is bounded, which are of values and of groups that hold them."""
+        counts, tree = judged.counts(self.attribute), judged.hierarchy(self.attribute)
+        return with_groups(counts, tree, self.groups, self.values_in_groups, "/groups")
+
+    def _apart(self, judged: JudgedClasses) -> SensitiveCounts:
+        """Those of values, or of groups in their place: each record counts once."""
+        return judged.counts(self.attribute) if self.values_in_groups == "bounded" else self._bounded(judged)
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """Nothing is gained from the whole table."""
@@ -182,18 +171,6 @@ def with_reference(values: SensitiveValues, reference: Mapping[CellValue, int] |
     return SensitiveCounts(counts.starts, numbers, counts.counts, totals, nodes, persons)
 
 
-def _with_groups(
-    counts: SensitiveCounts, values: SensitiveValues, parameters: BetaLikenessParameters
-) -> SensitiveCounts:
-    """The counts of what is bounded: values, groups in their place, or both."""
-    if parameters.groups is None:
-        return counts
-    require_records(counts)
-    of_value = groups_apart(values.hierarchy, counts.nodes, parameters.groups, "/measure/groups")
-    grouped = values_and_groups if parameters.values_in_groups == "bounded" else values_replaced
-    return grouped(counts, of_value)
-
-
 def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: Tick) -> BetaLikenessFound:
     if context.drawn is not None:
         return likeness_of_draw(context, parameters, tick)
@@ -202,13 +179,14 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
     single = with_reference(values, parameters.reference)
     # A missing value, at the top, stands for none of the leaves.
     used = single.nodes[(single.totals > 0) & (~shows_nothing(single.nodes) | (single.n_values == 1))]
-    counts = _with_groups(single, values, parameters)
+    groups, values_in_groups = parameters.groups, parameters.values_in_groups
+    counts = with_groups(single, values.hierarchy, groups, values_in_groups, "/measure/groups")
     population, beta = counts.population, as_written(parameters.beta)
     bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
     listed = GainsOfClasses(values, counts, bounds)
     gains: Gains = listed.gains
     is_known = counts.totals > 0
-    failing = outside_bounds(counts, beta, parameters.bound, parameters.beta_negative)
+    failing = unlike(counts, beta, parameters.bound) | losing(counts, parameters.beta_negative)
     caps = np.flatnonzero(gains.breaks_cap)
     basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
     losses = greatest_losses(counts, gains)

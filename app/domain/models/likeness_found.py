@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
-from app.domain.arrays import Bools, Floats, Longs
+from app.domain.arrays import Floats, Longs
 from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import (
     FAILING,
@@ -28,15 +27,11 @@ from app.domain.classes.gains import (
     always_within,
     frequency_bounds,
     implied_delta,
-    losing,
     surprisals,
-    unlike,
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values
-from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.ratios import as_written
-from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.errors import NotSupported
+from app.domain.classes.value_groups import ValuesInGroups
 from app.domain.models.gains_found import GainFound
 from app.domain.models.judged import ClassRef, JudgedOn
 from app.domain.models.sensitive_values import (
@@ -59,12 +54,9 @@ GroupsOfValues = Annotated[
         "none in another; null: none. A value that is shown more generally than a group is in none."
     ),
 ]
-ValuesInGroups = Annotated[
-    Literal["bounded", "free"],
-    doc(
-        "Whether values in a group are bounded as well (`bounded`), or the group in their place (`free`). "
-        "Values in no group are always bounded."
-    ),
+BoundOfGroups = Annotated[
+    ValuesInGroups,
+    doc("Whether values in groups are bounded as well (`bounded`), or these in their place (`free`)."),
 ]
 BoundOfLosses = Annotated[
     float | None,
@@ -76,29 +68,6 @@ BoundOfLosses = Annotated[
         "absent; null: any."
     ),
 ]
-
-
-def require_records(counts: SensitiveCounts) -> None:
-    """NotSupported where persons are counted: of one with two values of a group counts tell no sum."""
-    if counts.persons is not None:
-        raise NotSupported(
-            "Groups of values are not bounded where a person may have several records.",
-            f"Leave groups out, or judge a table with {ONE_ROW}.",
-        )
-
-
-def too_rare(counts: SensitiveCounts, beta_negative: float | None) -> Bools:
-    """(G,) which classes lost too much of some value."""
-    if beta_negative is None:
-        return np.zeros(counts.n_classes, dtype=bool)
-    return losing(counts, as_written(beta_negative))
-
-
-def outside_bounds(
-    counts: SensitiveCounts, beta: Fraction, bound: LikenessBound, beta_negative: float | None
-) -> Bools:
-    """(G,) which classes gain, or lose, more on some value than is allowed."""
-    return unlike(counts, beta, bound) | too_rare(counts, beta_negative)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +88,7 @@ class BetaLikenessParameters(GroupingOfValues):
         ),
     ] = None
     groups: Annotated[GroupsOfValues, ADDED_LATER] = None
-    values_in_groups: Annotated[ValuesInGroups, ADDED_LATER] = "bounded"
+    values_in_groups: Annotated[BoundOfGroups, ADDED_LATER] = "bounded"
     beta_negative: Annotated[BoundOfLosses, ADDED_LATER] = None
     top: Annotated[int, Ge(1), Le(200), doc("Most classes, values and broken caps to list.")] = 10
 
