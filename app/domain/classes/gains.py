@@ -23,7 +23,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
-from app.domain.classes.ratios import is_at_most, is_below
+from app.domain.classes.ratios import as_written, is_at_most, is_below
 from app.domain.classes.sensitive_counts import (
     SensitiveCounts,
     any_by_class,
@@ -217,6 +217,15 @@ def unlike(counts: SensitiveCounts, beta: Fraction, bound: LikenessBound) -> Boo
     """(G,) which classes violate β-likeness."""
     limits = frequency_bounds(counts.totals, counts.population, beta, bound)[counts.values]
     return any_by_class(counts, exceeding(Gains.of(counts), limits, beta, bound))
+
+
+def losing(counts: SensitiveCounts, most: float | None) -> Bools:
+    """(G,) which classes have a relative loss (p_i − q_i) / p_i above ``most``, below 1; None: none has."""
+    if most is None:
+        return np.zeros(counts.n_classes, dtype=bool)
+    gains = Gains.of(counts)
+    lost = is_below(gains.found, 1 - as_written(most), gains.expected)
+    return any_by_class(counts, lost) | lacks_values(counts)
 
 
 def disclosing(counts: SensitiveCounts, delta: Fraction, base: LogBase) -> Bools:
