@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from app.experiments.report import Report, ResultTable
 
 
-_OF_CENSUS: Final = "X14"
-"""The experiment that takes an extract of a census with six attributes; those of seven begin with an R."""
+_OF_CENSUS: Final = ("X14", "B")
+"""How the experiments begin that take an extract of a census with six attributes; those of seven: an R."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -29,7 +29,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "provable: status 1 means that one of them failed. Qualitative claims are reported.",
     )
     parser.add_argument(
-        "names", nargs="+", metavar="NAME", help="X1 to X14, R0 to R6, D1 to D5, V1 to V3, or all"
+        "names", nargs="+", metavar="NAME", help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, or all"
     )
     add_json_argument(parser)
     parser.add_argument(
@@ -45,8 +45,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--census",
         type=Path,
         metavar="FILE",
-        help="your own IPUMS extract for X14, or for R0 to R6, as CSV or in columns of fixed width, perhaps "
-        "compressed (.gz)",
+        help="your own IPUMS extract for X14 and B1 to B10, or for R0 to R6, as CSV or in columns of fixed "
+        "width, perhaps compressed (.gz)",
     )
     parser.add_argument(
         "--census-columns",
@@ -74,8 +74,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         from app.experiments.census_extract import SEVEN_VARIABLES, VARIABLES, read_extract
 
         is_seven = all(own.id.startswith("R") for own in experiments)
-        if not is_seven and [own.id for own in experiments] != [_OF_CENSUS]:
-            raise SystemExit(f"privacy-risk: --census is for {_OF_CENSUS} alone, or for R0 to R6")
+        if not is_seven and not all(own.id.startswith(_OF_CENSUS) for own in experiments):
+            raise SystemExit("privacy-risk: --census is for X14 and B1 to B10, or for R0 to R6")
         variables = SEVEN_VARIABLES if is_seven else VARIABLES
         census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
     folder = None if arguments.output is None else arguments.output / "cells"

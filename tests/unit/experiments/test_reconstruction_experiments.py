@@ -163,7 +163,7 @@ def test_the_readers_own_census_of_seven_attributes(tmp_path, capsys):
     own = ["--census", str(tmp_path / "own.csv"), "--seeds", "1"]
     assert program.run(["experiment", "R1", "R3", *own], None) == 0
     assert "the reader's census, 240 records" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="for X14 alone, or for R0 to R6"):
+    with pytest.raises(SystemExit, match="for X14 and B1 to B10, or for R0 to R6"):
         program.run(["experiment", "R1", "X14", *own], None)
 
 

@@ -113,8 +113,16 @@ def class_sizes(
         above = exceeding(shares, np.tile(limits, n), beta, bound).reshape(n, k).any(axis=1)
         return np.asarray(~above & (sizes >= max(1, k_min)))
 
+    return halved(buckets.sizes, eligible, rounding)
+
+
+def halved(root: Longs, eligible: Callable[[Longs], Bools], rounding: Rounding = "half_down") -> Longs:
+    """(L, k) the parts of a vector (k,) that is halved as long as both halves are eligible, left ones first.
+
+    ``eligible`` answers which of the vectors (n, k) are.
+    """
     is_even, is_up = rounding == "half_even", rounding == "half_up"
-    found, open_ = buckets.sizes[None, :], np.ones(1, dtype=bool)
+    found, open_ = root[None, :], np.ones(1, dtype=bool)
     while open_.any():
         nodes = found[open_]
         left = np.rint(nodes / 2).astype(np.int64) if is_even else (nodes + is_up) // 2

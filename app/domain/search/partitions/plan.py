@@ -101,7 +101,7 @@ class PartitionPlan(ABC):
         self.n_bytes = BYTES_PER_CELL * table.n_records * table.n_attributes
 
     @abstractmethod
-    def _partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
+    def partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
         """(n,) class of each record, in one way or several; of BUREL the buckets and the margin."""
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
@@ -114,7 +114,7 @@ class PartitionPlan(ABC):
         if self._refusals:
             return _Found().encoded()
         try:
-            found = [self._described(*own) for own in self._partitions(advance)]
+            found = [self._described(*own) for own in self.partitions(advance)]
         except HaltedError:
             return _Found(complete=False).encoded()
         best = min(found, key=lambda own: own.loss)
@@ -252,7 +252,7 @@ class MondrianPlan(PartitionPlan):
     def _fits(self, criterion: Criterion) -> bool:
         return not (criterion.merging == "none" or criterion.table_wide or criterion.needs_population)
 
-    def _partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
+    def partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
         table, rows = self._table, self._table.reduced
         records = JudgedRecords(table, rows.inverse, version=self._version)
 
@@ -291,7 +291,7 @@ class BurelPlan(PartitionPlan):
     def _fits(self, criterion: Criterion) -> bool:
         return isinstance(criterion, BetaLikeness | KAnonymity)
 
-    def _partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
+    def partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
         table, asked, criterion = self._table, self._asked, self._likeness
         beta, bound = as_written(criterion.beta), criterion.bound
         k_min = max((own.k for own in self._problem.privacy if isinstance(own, KAnonymity)), default=1)

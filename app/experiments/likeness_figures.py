@@ -1,0 +1,350 @@
+"""B1 to B7, B9 and B10: BUREL beside its rivals (Cao and Karras (2012), figures 4 to 8 and section 7)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Floats, Longs
+from app.domain.attacks.definetti_attack import DEFINETTI_ATTACK, DefinettiParameters
+from app.domain.attacks.population_inference import POPULATION_INFERENCE, PopulationParameters
+from app.domain.classes.gains import frequency_bounds
+from app.domain.classes.ratios import as_written
+from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.losses.count_queries import CountedRows, LeafScale, Workload
+from app.domain.losses.loss import LossChoice
+from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.models import MODEL_I
+from app.domain.risk.utility import build_utility
+from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.partitions.burel import bucketise
+from app.domain.search.plans import least_loss_plan
+from app.domain.search.solvers import AUTO, Burel, Mondrian, Solver
+from app.domain.tables.distinct import distinct_rows
+from app.domain.tables.table import Table
+from app.experiments.census import ATTRIBUTES, SALARY, census
+from app.experiments.likeness_schemes import Partition, released
+from app.experiments.report import (
+    Claim,
+    Effort,
+    Picture,
+    Report,
+    ResultTable,
+    curves,
+    exact,
+    qualitative,
+)
+
+RECORDS_PER_ENTITY: Final = 25
+QUERIES: Final = 1000
+TO_FIVE: Final = (1.0, 2.0, 3.0, 4.0, 5.0)
+FEW: Final = 1 / 50
+SHARES: Final = (0.05, 0.1, 0.15, 0.2, 0.25)
+NUMBERS: Final = ("age", "education")
+GROUPS: Final = {"marital": [*"aabbbb"], "work": ["aa", "aa", "ab", "ab", "ab", "ba", "ba", "bb", "bb", "bb"]}
+"""Inner nodes of the surrogate's trees; those of numbers are halved again and again, others are flat."""
+BY_BETA: Final = ("BUREL", "LMondrian", "DMondrian")
+BY_T: Final = ("tMondrian", "SABRE-like", "tMondrian, ordered", "SABRE-like, ordered")
+SOLVERS: Final[Mapping[str, Solver]] = {"BUREL": Burel(), "LMondrian": Mondrian(), "min_loss": AUTO}
+
+
+def _tree(attribute: str, size: int) -> Hierarchy:
+    groups = GROUPS.get(attribute, [])
+    if attribute in NUMBERS:
+        return Hierarchy.from_rows([[str(v >> k) for k in range(size.bit_length() + 1)] for v in range(size)])
+    if len(groups) == size:
+        rows = [[f"{v} in {own}", *(own[:k] for k in range(len(own), 0, -1))] for v, own in enumerate(groups)]
+        return Hierarchy.from_rows(rows)
+    return Hierarchy.from_rows(
+        [[str(v) if attribute == ATTRIBUTES[SALARY] else f"{v} "] for v in range(size)]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Releases of the records of a seed by scheme, parameter, quasi-identifiers and records, made once."""
+
+    table: Table
+    seed: int
+    made: dict[tuple[str, float, int, int], Partition] = field(default_factory=dict)
+
+    def part(self, attributes: int, records: int) -> Table:
+        """The first quasi-identifiers, and the sensitive attribute, of the first records."""
+        kept, own = [*range(attributes), SALARY], self.table
+        names, trees = tuple(ATTRIBUTES[j] for j in kept), tuple(own.hierarchies[j] for j in kept)
+        return Table(names, trees, own.codes[:records, kept], sensitive=own.sensitive)
+
+    def at(self, scheme: str, parameter: float, attributes: float = 3, share: float = 1) -> Partition:
+        """The release of the first so many quasi-identifiers and of such a share of the records."""
+        key = scheme, parameter, int(attributes), round(self.table.n_records * share)
+        if key not in self.made:
+            self.made[key] = released(scheme, self.part(*key[2:]), parameter, self.seed)
+        return self.made[key]
+
+
+Column = Callable[[Runs, float], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Curves of a figure, in the mean over seeds."""
+
+    title: str
+    x_label: str
+    x: Sequence[float]
+    y: Mapping[str, Floats]
+
+    def below(self, text: str, *names: str, factor: float = 1.0, first: int = 0) -> Claim:
+        """The claim that the first curve is, from a point on, below such a share of each of the others."""
+        own, *others = (self.y[name][first:] for name in names)
+        points = np.all([own < factor * other for other in others], axis=0)
+        evidence = f"at {points.sum()} of {len(points)} points: {self.shown(*names)}"
+        return qualitative(text, bool(points.all()), evidence)
+
+    def monotone(self, text: str, sign: int, name: str = "BUREL") -> Claim:
+        """The claim that a curve rises (1) or falls (−1)."""
+        return qualitative(text, bool((sign * np.diff(self.y[name]) > 0).all()), self.shown(name))
+
+    def shown(self, *names: str) -> str:
+        """Curves as text."""
+        return "; ".join(f"{name} " + " ".join(f"{y:.3g}" for y in self.y[name]) for name in names)
+
+
+def _panel(
+    runs: list[Runs], title: str, x_label: str, columns: Mapping[str, Column], x: Sequence[float] = TO_FIVE
+) -> Panel:
+    y = {name: np.mean([[own(run, at) for at in x] for run in runs], 0) for name, own in columns.items()}
+    return Panel(title, x_label, x, y)
+
+
+def _runs(effort: Effort, times: int = 1) -> list[Runs]:
+    """Surrogates of each seed, of so many times the records, or the reader's own census."""
+    found = []
+    for seed in range(1, effort.seeds + 1):
+        own = effort.census or census(seed, RECORDS_PER_ENTITY * times * effort.entities)
+        trees = tuple(map(_tree, ATTRIBUTES, own.sizes))
+        codes = [tree.leaves[column - 1] for tree, column in zip(trees, own.columns, strict=True)]
+        table = Table(ATTRIBUTES, trees, np.stack(codes, axis=1), sensitive=frozenset({ATTRIBUTES[SALARY]}))
+        found.append(Runs(table, seed))
+    return found
+
+
+def _report(
+    titled: tuple[str, str, str], runs: list[Runs], panels: Sequence[Panel], *claims: Claim
+) -> Report:
+    name, title, source = titled
+    kept = [own.is_kept for run in runs for own in run.made.values()]
+    text = "Every release has all records, a loss from 0 to 1, and what its scheme promises"
+    setting = (
+        f"{runs[0].table.n_records:,} records, seeds: {len(runs)}; three attributes and β = 4 unless varied"
+    )
+    arrays = [(own, np.stack([*own.y.values()], axis=1)) for own in panels]
+    tables = (ResultTable.of(own.title, (own.x_label, *own.y), own.x, y) for own, y in arrays)
+    pictures = (
+        Picture(f"{name.lower()}-{i}", own.title, own.x_label, own.title, curves([*own.y], own.x, y))
+        for i, (own, y) in enumerate(arrays, 1)
+    )
+    first = exact(text, all(kept), f"{sum(kept)} of {len(kept)} releases")
+    source = f"Cao and Karras (2012), {source}"
+    return Report(name, title, source, setting, tuple(tables), tuple(pictures), (first, *claims))
+
+
+def same_distance(effort: Effort) -> Report:
+    """B1: the β of t-close releases with the t that BUREL's have."""
+
+    def beside(scheme: str) -> Column:
+        ordered = "ordered" in scheme
+        return lambda own, beta: own.at(scheme, float(own.at("BUREL", beta).distances[ordered].max())).beta
+
+    columns = {name: beside(name) for name in BY_T} | {"BUREL": lambda own, beta: own.at("BUREL", beta).beta}
+    panel = _panel(runs := _runs(effort), "β attained", "β", columns)
+    claims = (
+        panel.below("BUREL attains the lowest β of releases with its t", "BUREL", *BY_T),
+        panel.below("From β = 2 on less than two thirds", "BUREL", *BY_T, factor=2 / 3, first=1),
+    )
+    return _report(("B1", "β of releases as close as BUREL's", "figure 4(a)"), runs, [panel], *claims)
+
+
+def _losses_and_times(
+    titled: tuple[str, str, str],
+    runs: list[Runs],
+    x_label: str,
+    at: Callable[[Runs, str, float], Partition],
+    *claims: Claim,
+) -> Report:
+    """Loss and time of the schemes under β, beside what the paper finds of them."""
+
+    def told(name: str) -> Panel:
+        def column(scheme: str) -> Column:
+            return lambda own, x: float(getattr(at(own, scheme, x), name))
+
+        return _panel(runs, f"{name} of a release", x_label, {own: column(own) for own in BY_BETA})
+
+    loss, seconds = told("loss"), told("seconds")
+    found = (
+        loss.monotone(f"BUREL's loss falls with {x_label}", -1),
+        loss.monotone(f"It grows with {x_label}", 1),
+        loss.below("BUREL beats LMondrian", "BUREL", "LMondrian"),
+        loss.below("From the second point on LMondrian beats DMondrian", *BY_BETA[1:], first=1),
+        loss.below("BUREL has half the loss of either", *BY_BETA, factor=0.5),
+        seconds.below("It takes half the time of either", *BY_BETA, factor=0.5),
+    )
+    return _report(titled, runs, [loss, seconds], *claims, *found)
+
+
+def _totals(own: Runs) -> Longs:
+    return np.unique(own.table.codes[:, SALARY], return_counts=True)[1].astype(np.int64)
+
+
+def by_beta(effort: Effort) -> Report:
+    """B4: loss and time by β."""
+    runs = _runs(effort)
+    buckets = [[len(bucketise(_totals(own), as_written(beta)).sizes) for beta in TO_FIVE] for own in runs]
+    never = bool((np.diff(buckets) <= 0).all())
+    claim = exact("The number of buckets never rises with β", never, f"{buckets[0]}")
+    titled = "B4", "Loss and time by β", "figure 5"
+    return _losses_and_times(titled, runs, "β", lambda own, name, beta: own.at(name, beta), claim)
+
+
+def by_attributes(effort: Effort) -> Report:
+    """B5: loss and time by the number of quasi-identifiers."""
+    titled = "B5", "Loss and time by quasi-identifiers", "figure 6"
+    return _losses_and_times(
+        titled, _runs(effort), "quasi-identifiers", lambda own, name, n: own.at(name, 4, n)
+    )
+
+
+def by_records(effort: Effort) -> Report:
+    """B6: loss and time by the number of records."""
+    titled = "B6", "Loss and time by records", "figure 7"
+    return _losses_and_times(
+        titled, _runs(effort, 5), "fifths of the records", lambda own, name, n: own.at(name, 4, 3, n / 5)
+    )
+
+
+def queries(effort: Effort) -> Report:
+    """B7: median relative errors of COUNT queries."""
+    runs, errors = _runs(effort), cache(_errors)
+    varied: Mapping[str, tuple[Sequence[float], Callable[[float], tuple[float, ...]]]] = {
+        "quasi-identifiers asked about": (TO_FIVE, lambda n: (4, 5, n, 0.1)),
+        "β": (TO_FIVE, lambda beta: (beta, 5, 3, 0.1)),
+        "quasi-identifiers": (TO_FIVE, lambda n: (4, n, min(3, n), 0.1)),
+        "selectivity": (SHARES, lambda share: (4, 5, 3, share)),
+    }
+
+    def error(scheme: str, point: Callable[[float], tuple[float, ...]]) -> Column:
+        return lambda own, x: errors(own, *point(x))[scheme]
+
+    panels = [
+        _panel(runs, "Median relative error", x_label, {name: error(name, point) for name in BY_BETA}, x)
+        for x_label, (x, point) in varied.items()
+    ]
+    claims = (
+        panels[1].monotone("BUREL's error falls with β", -1),
+        panels[2].monotone("It rises with the quasi-identifiers", 1),
+        panels[3].monotone("It falls with the selectivity", -1),
+        *(own.below(f"BUREL's error is the least, by {own.x_label}", *BY_BETA) for own in panels),
+    )
+    return _report(("B7", "COUNT queries on generalised records", "figure 8"), runs, panels, *claims)
+
+
+def _errors(own: Runs, beta: float, attributes: float, predicates: float, share: float) -> dict[str, float]:
+    """Per scheme, of the counts above 0."""
+    releases = {name: own.at(name, beta, attributes) for name in BY_BETA}
+    table, d = releases["BUREL"].table, int(attributes)
+    scales = {j: LeafScale(tree) for j, tree in enumerate(table.hierarchies)}
+    counted = CountedRows.of(range(d + 1), table.reduced)
+    workload, found = Workload(scales, range(d), d, int(predicates), share, own.seed), []
+    for _ in range(QUERIES):
+        asked = workload.draw()
+        right = counted.count({j: scales[j].shares(interval) for j, interval in asked.items()})
+        values = asked.pop(d)
+        if right:
+            found.append([abs(release.estimate(asked, values) / right - 1) for release in releases.values()])
+    return dict(zip(releases, np.median(found, axis=0).tolist(), strict=True))
+
+
+def closeness_and_diversity(effort: Effort) -> Report:
+    """B9: t and ℓ of BUREL's releases."""
+
+    def told(of_classes: Callable[[Partition], float]) -> Column:
+        return lambda own, beta: float(of_classes(own.at("BUREL", beta)))
+
+    columns = {
+        "t": told(lambda own: own.distances[0].max()),
+        "mean t": told(lambda own: own.distances[0].mean()),
+        "ordered t": told(lambda own: own.distances[1].max()),
+        "mean ordered t": told(lambda own: own.distances[1].mean()),
+        "ℓ": told(lambda own: float(own.counts.distinct.min())),
+        "mean ℓ": told(lambda own: own.counts.distinct.mean()),
+        "ℓ by frequency": told(lambda own: (own.sizes / own.per_value.max(axis=0)).min()),
+        "necessary ℓ": lambda own, beta: _necessary(own.at("BUREL", beta).counts.totals, beta),
+    }
+    panel = _panel(runs := _runs(effort), "Closeness and diversity", "β", columns)
+    enough = bool((panel.y["necessary ℓ"] <= panel.y["ℓ"]).all())
+    six = bool((panel.y["ℓ by frequency"] >= 6).all())
+    claims = (
+        exact("Classes have as many values as β makes necessary", enough, panel.shown("ℓ", "necessary ℓ")),
+        qualitative("ℓ is at least 6, by frequency, too", six, panel.shown("ℓ by frequency")),
+    )
+    return _report(("B9", "t and ℓ of BUREL's releases", "section 7, table"), runs, [panel], *claims)
+
+
+def _necessary(totals: Longs, beta: float) -> int:
+    """Different values that a class has at least: so many of the greatest bounds sum to 1."""
+    bounds = np.sort(frequency_bounds(totals, int(totals.sum()), as_written(beta), "enhanced"))[::-1]
+    return 1 + int(np.searchsorted(np.cumsum(bounds), 1 - 1e-9))
+
+
+def attacks(effort: Effort) -> Report:
+    """B10: loss and time of the service's solvers, and how often two readers guess rightly."""
+    runs, solved = _runs(effort), cache(_solved)
+
+    def told(place: int, share: float = 1, suffix: str = "") -> dict[str, Column]:
+        def column(name: str) -> Column:
+            return lambda own, beta: solved(own, name, beta, share)[place]
+
+        return {name + suffix: column(name) for name in SOLVERS}
+
+    def most(own: Runs, beta: float) -> float:
+        return float(_totals(own).max()) / own.table.n_records
+
+    loss, seconds = (_panel(runs, *own) for own in (("Loss", "β", told(0)), ("Seconds", "β", told(1))))
+    bayes = _panel(runs, "Right by naive Bayes", "β", told(2) | {"the most frequent value": most})
+    few = told(3, FEW) | told(4, FEW, " at random")
+    definetti = _panel(runs, "Right by deFinetti's attack on a fiftieth of the records", "β", few)
+    claims = (
+        loss.below("min_loss loses least", "min_loss", "BUREL", "LMondrian"),
+        bayes.below(
+            "Of BUREL's releases naive Bayes tells little", "BUREL", "the most frequent value", factor=1.2
+        ),
+        definetti.below("Of them deFinetti's attack tells little", "BUREL", "BUREL at random", factor=1.2),
+    )
+    titled = "B10", "Attacks on releases of three solvers, nodes as cells", "section 7, figure"
+    return _report(titled, runs, [loss, seconds, bayes, definetti], *claims)
+
+
+def _solved(own: Runs, name: str, beta: float, share: float) -> tuple[float, ...]:
+    """Loss, time and successes of a solver's rule on the first records; deFinetti's only on few."""
+    table, promise = own.part(3, max(2, round(own.table.n_records * share))), BetaLikeness(beta=beta)
+    loss, start = LossChoice("ail", numeric=NUMBERS), time.process_time()
+    problem = AnonymityProblem(privacy=(promise,), loss=loss, scope="record_level")
+    plan = least_loss_plan(table, problem, solver=SOLVERS[name])
+    outcome = plan.combine({0: plan.run_block(0, lambda _: None)})
+    seconds = time.process_time() - start
+    context = MeasureContext(table, outcome.rule, None, None, None, build_utility(table), MODEL_I, "zero")
+    shown = [context.release.codes[:, j] for j in table.quasi_identifiers]
+    classes = distinct_rows(shown, table.sizes[:-1], table.n_records).inverse.astype(np.int64)
+    own.made[name, beta, -1, table.n_records] = Partition(table, classes, promise, seconds)
+    found = POPULATION_INFERENCE.compute(context, PopulationParameters(), lambda _: None)
+    told = (float(outcome.loss or 0), seconds, found.success_rate)
+    if share != FEW:
+        return told
+    attack = DEFINETTI_ATTACK.compute(context, DefinettiParameters(starts=2, rounds=20), lambda _: None)
+    return *told, attack.success_rate, attack.success_random
