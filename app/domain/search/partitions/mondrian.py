@@ -79,7 +79,7 @@ def median_cuts(
     tick
         Takes how many classes there are, before each round of cuts.
     """
-    ranks = np.stack([axis.ranks for axis in axes])
+    ranks = np.stack([axis.ranks for axis in axes]).astype(np.int32)
     found = np.zeros(len(amounts), dtype=np.int64)
     n_classes, open_ = 1, np.ones(1, dtype=bool)
     while open_.any():
