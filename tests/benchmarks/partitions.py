@@ -157,7 +157,7 @@ def by_recursion(table: Table, beta: int) -> list[int]:
     axes = [Axis.of(table.hierarchies[j], table.codes[:, j]) for j in table.quasi_identifiers]
     frame = pd.DataFrame({n: axis.places[axis.ranks] for n, axis in zip(names, axes, strict=True)})
     frame["value"] = table.codes[:, -1]
-    totals = frame["value"].value_counts()
+    totals = frame["value"].value_counts().to_dict()
     limits = pd.Series({v: (p := n / len(frame)) * (1 + min(beta, -math.log(p))) for v, n in totals.items()})
     fits = within(Fraction(beta), len(frame))
 
@@ -168,7 +168,7 @@ def by_recursion(table: Table, beta: int) -> list[int]:
         for _, half in counts.iterrows():
             n = int(half.sum())
             near = half[half > limits[half.index] * n * (1 - 1e-9)]
-            if not all(fits(int(x), n, int(totals[value])) for value, x in near.items()):
+            if not all(fits(int(x), n, totals[value]) for value, x in near.items()):
                 return False
         return True
 
