@@ -116,3 +116,31 @@ def cut(
         return [own]
 
     return split(list(range(len(rows))))
+
+
+def position_of(cell: Sequence[int], bits: int) -> int:
+    """Skilling's transform as the specification lists it, one point at a time."""
+    x, q = list(cell), 1 << (bits - 1)
+    if len(x) == 1:
+        return x[0]
+    while q > 1:
+        for i in range(len(x)):
+            if x[i] & q:
+                x[0] ^= q - 1
+            else:
+                t = (x[0] ^ x[i]) & (q - 1)
+                x[0] ^= t
+                x[i] ^= t
+        q >>= 1
+    for i in range(1, len(x)):
+        x[i] ^= x[i - 1]
+    t, q = 0, 1 << (bits - 1)
+    while q > 1:
+        if x[-1] & q:
+            t ^= q - 1
+        q >>= 1
+    h = 0
+    for bit in range(bits - 1, -1, -1):
+        for own in x:
+            h = 2 * h + (((own ^ t) >> bit) & 1)
+    return h

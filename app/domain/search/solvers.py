@@ -124,10 +124,7 @@ class Approx:
 
 @dataclass(frozen=True)
 class Burel:
-    """BUREL: rows are chosen by quasi-identifiers within buckets of sensitive values of similar frequency.
-
-    For one criterion of β-likeness, and k-anonymity beside it.
-    """
+    """BUREL, for one criterion of β-likeness and k-anonymity beside it: rows of buckets of values."""
 
     name: ClassVar[str] = "burel"
     seed: Seed = 0
@@ -138,8 +135,8 @@ class Burel:
     slack_margin: Annotated[
         Annotated[float, Ge(0), Lt(1)] | Literal["auto"],
         doc(
-            "Share of the bound that buckets of several values leave free: more room for smaller classes. "
-            "`auto` tries 0, 0.05, 0.1, 0.2 and 0.3 and keeps what loses least."
+            "Share of the bound that buckets of several values leave free, which makes room for smaller "
+            "classes. `auto` tries 0, 0.05, 0.1, 0.2 and 0.3 and keeps what loses least."
         ),
     ] = 0.0
     rounding: Annotated[

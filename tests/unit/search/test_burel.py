@@ -23,6 +23,7 @@ from app.domain.search.partitions.burel import (
     retrieve,
 )
 from app.domain.search.partitions.mondrian import Axis, median_cuts
+from tests.oracles.burel_by_hand import position_of
 from tests.surrogate_census import marginal
 
 ROWS = (
@@ -126,31 +127,8 @@ def test_positions_longer_than_a_word_are_exact() -> None:
     found = hilbert(cells, 16)
     assert found.dtype == object
     assert max(found) >= 2**64
-    by_hand = [int(_one_position(column.tolist(), 16)) for column in cells.T]
+    by_hand = [int(position_of(column.tolist(), 16)) for column in cells.T]
     assert found.tolist() == by_hand
-
-
-def _one_position(x: list[int], bits: int) -> int:
-    """Skilling's transform as the specification lists it, one point at a time."""
-    q = 1 << (bits - 1)
-    while q > 1:
-        for i in range(len(x)):
-            if x[i] & q:
-                x[0] ^= q - 1
-            else:
-                t = (x[0] ^ x[i]) & (q - 1)
-                x[0] ^= t
-                x[i] ^= t
-        q >>= 1
-    for i in range(1, len(x)):
-        x[i] ^= x[i - 1]
-    t, q = 0, 1 << (bits - 1)
-    while q > 1:
-        if x[-1] & q:
-            t ^= q - 1
-        q >>= 1
-    x = [own ^ t for own in x]
-    return int("".join(str((own >> bit) & 1) for bit in range(bits - 1, -1, -1) for own in x), 2)
 
 
 def test_cells_of_the_grid() -> None:

@@ -31,15 +31,7 @@ WORD: Final = 62
 
 @dataclass(frozen=True, eq=False)
 class Buckets:
-    """Buckets of sensitive values, the rarest first.
-
-    Attributes
-    ----------
-    of_value
-        (m,) bucket of each value.
-    sizes, least
-        (k,) records of each bucket, and of its rarest value.
-    """
+    """The bucket of each value (m,), the rarest first; (k,) records of each, and of its rarest value."""
 
     of_value: Longs
     sizes: Longs
@@ -51,12 +43,7 @@ def bucketise(
 ) -> Buckets:
     """The fewest buckets among runs of the values in order of frequency, equal ones in theirs.
 
-    Parameters
-    ----------
-    counts
-        (m,) records of each value, at least 1.
-    margin
-        Share of the bound that a bucket of several values leaves free, below 1.
+    Of records (m,) of each value, at least 1; buckets of several leave a ``margin`` of their bound free.
     """
     order = np.argsort(counts, kind="stable")
     ordered, m = counts[order], len(counts)
@@ -247,20 +234,10 @@ def retrieve(
     random: np.random.Generator | None = None,
     tick: Callable[[int], None] = lambda _: None,
 ) -> Longs:
-    """(n,) the class that each record is taken into, one per leaf.
+    """(n,) the class that each record is taken into, of sizes ``leaves`` (L, k) that use up the buckets.
 
-    Parameters
-    ----------
-    bucket_of, ranks
-        (n,) bucket of each record, and the rank of its position on the curve.
-    positions
-        The positions by rank, ascending.
-    leaves
-        (L, k) how many records each class takes from each bucket, all together as many as these have.
-    random
-        Draws the records around which classes are made; None: each time the first along the curve.
-    tick
-        Takes how many records are taken.
+    ``ranks`` (n,) are those of the records' ``positions`` on the curve, which ascend. ``random`` draws around
+    whom classes are made; None: each time the first along the curve. ``tick`` takes how many are taken.
     """
     size = len(positions)
     keys, order = sort_with_positions(bucket_of * size + ranks, leaves.shape[1] * size)

@@ -26,14 +26,7 @@ Passes = Callable[[Longs, int], Bools]
 class Axis:
     """Where records are on one axis: numbers by their size, other values in the order of their leaves.
 
-    Attributes
-    ----------
-    ranks
-        (n,) of each record's place among those that occur, ascending.
-    places
-        (r,) the places that occur, ascending.
-    low, high
-        The ends of the domain.
+    The rank (n,) of each one's place among the ``places`` (r,) that occur, and the ends of the domain.
     """
 
     ranks: Longs
@@ -68,18 +61,11 @@ class Axis:
 def median_cuts(
     axes: Sequence[Axis], amounts: Longs, passes: Passes, tick: Callable[[int], None] = lambda _: None
 ) -> Longs:
-    """(d,) class of each distinct record, left halves first; of one class that passes, or nothing is cut.
+    """(d,) class of each distinct record, left halves first; ``tick`` takes how many there are so far.
 
-    Parameters
-    ----------
-    axes
-        The quasi-identifiers, of the distinct records.
-    amounts
-        (d,) records of each.
-    tick
-        Takes how many classes there are, before each round of cuts.
+    ``amounts`` (d,) are records of each distinct one. All together have to pass.
     """
-    ranks = np.stack([axis.ranks for axis in axes])
+    ranks = np.stack([axis.ranks for axis in axes]).astype(np.int32)
     found = np.zeros(len(amounts), dtype=np.int64)
     n_classes, open_ = 1, np.ones(1, dtype=bool)
     while open_.any():
@@ -98,7 +84,7 @@ def median_cuts(
 
 
 def _cut(
-    axes: Sequence[Axis], ranks: Longs, amounts: Longs, rows: Longs, number: Longs, passes: Passes
+    axes: Sequence[Axis], ranks: Ints, amounts: Longs, rows: Longs, number: Longs, passes: Passes
 ) -> Bools:
     """(d,) the distinct records that go to the right halves of their classes, ``number`` of ``rows``."""
     starts = np.searchsorted(number, np.arange(int(number[-1]) + 1))
@@ -127,11 +113,8 @@ def _cut(
     return is_right
 
 
-def _medians(values: Longs, amounts: Longs, number: Longs, low: Longs, high: Longs) -> Longs:
-    """(c,) the last value of each class's left half: its lower median, or less if that is the greatest.
-
-    ``number`` is ascending; ``low`` and ``high`` are the least and greatest value of each class.
-    """
+def _medians(values: Ints, amounts: Longs, number: Longs, low: Ints, high: Ints) -> Ints:
+    """(c,) the last value of each class's left half: its lower median, or less if that is the greatest."""
     starts = np.searchsorted(number, np.arange(len(low)))
     half = (np.add.reduceat(amounts, starts) + 1) // 2
     greatest = high

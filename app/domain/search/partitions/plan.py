@@ -59,8 +59,7 @@ from app.domain.tables.table import Table
 MARGINS: Final = (0.0, 0.05, 0.1, 0.2, 0.3)
 """What ``auto`` tries."""
 BYTES_PER_CELL: Final = 120
-SECONDS_PER_CELL: Final = 1e-6
-"""Of a partition with its checks and its bound, roughly."""
+SECONDS_PER_CELL: Final = 4e-7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +72,7 @@ class _Found(BlockFound):
 
 
 class PartitionPlan(ABC):
-    """A search that partitions the records; ``units`` are records.
-
-    InvalidInput and NotSupported for what no partition is made of, with the remedy.
-    """
+    """A search that partitions the records, its units; refuses what no partition is made of."""
 
     n_blocks = 1
     solver: str
