@@ -157,7 +157,8 @@ def sabre_sizes(totals: Longs, t: float, *, ordered: bool) -> tuple[Longs, Longs
         factors = taken * root.sum() / (np.maximum(taken.sum(axis=1, keepdims=True), 1) * root)
         missing = shares * (1 - factors[:, of_value])
         moved = np.cumsum(missing, axis=1) / max(1, len(totals) - 1) if ordered else missing / 2
-        near = abs(moved).sum(axis=1) + factors @ costs <= t + 1e-12
+        # By less than rounding may add, so that what passes is exactly within t
+        near = abs(moved).sum(axis=1) + factors @ costs <= t - 1e-12
         return np.asarray(near & (taken.sum(axis=1) > 0))
 
     return of_value, burel.halved(root, eligible)

@@ -86,7 +86,7 @@ def _alone(
 ) -> Row:
     """The classes alone, without checks, bound and document, which the baseline does not have."""
     plan = _plan(table, float(COMPARED), solver)
-    ours = timed(lambda: list(plan._partitions(lambda _: None)), repeats=5)
+    ours = timed(lambda: list(plan.partitions(lambda _: None)), repeats=5)
     baseline = timed(partial(by_hand, table, COMPARED), repeats=1, warm_up=0)
     ((of, *_),) = ours.answer
     pairs = np.unique(np.stack([of, baseline.answer]), axis=1).shape[1]
