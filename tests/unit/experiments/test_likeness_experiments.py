@@ -5,12 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from app.cli import program
 from app.domain.classes.closeness import equal_distances, ordered_distances
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.tables.table import Table
 from app.experiments import likeness_figures
-from app.experiments.likeness_figures import _errors, _necessary, _runs
+from app.experiments.census import Census
+from app.experiments.likeness_figures import _errors, _necessary, _runs, _solved
 from app.experiments.likeness_schemes import Partition, released, sabre_buckets, sabre_sizes
 from app.experiments.report import Effort
 
@@ -151,3 +153,27 @@ def test_claims_follow_the_curves_beside_them():
     assert beats.grade == "qualitative"
     assert beats.holds == all(better)
     assert f"at {sum(better)} of 5 points" in beats.evidence
+
+
+def test_whoever_is_shown_nothing_guesses_the_most_frequent_value():
+    """Two records of 90 share a value, and all others have values of their own: no class may be divided."""
+    rng = np.random.default_rng(3)
+    columns = [rng.integers(1, 4, 90).astype(np.int32) for _ in range(5)]
+    salaries = np.maximum(np.arange(90, dtype=np.int32), 1)
+    (run,) = _runs(Effort(seeds=1, census=Census((*columns, salaries), (3, 3, 3, 3, 3, 89))))
+    loss, _, bayes, definetti, chance = _solved(run, "BUREL", 0.5, 90)
+    assert (loss, bayes) == (1, 2 / 90)
+    assert chance == pytest.approx((88 + 2 * 2) / 90**2)
+    assert 0 <= definetti <= 1
+
+
+def test_the_readers_own_census_of_six_attributes(tmp_path, capsys):
+    rng = np.random.default_rng(7)
+    rows = rng.integers(0, [30, 2, 9, 5, 7, 12], (300, 6))
+    text = "AGE,SEX,EDUC,MARST,CLASSWKR,INCWAGE\n" + "\n".join(
+        ",".join(map(str, row)) for row in rows.tolist()
+    )
+    (tmp_path / "own.csv").write_text(text)
+    own = ["--census", str(tmp_path / "own.csv"), "--seeds", "1"]
+    assert program.run(["experiment", "B5", "B9", *own], None) == 0
+    assert capsys.readouterr().out.count("300 records, seeds: 1") == 2
