@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Final
 
 import numpy as np
@@ -63,9 +63,8 @@ def _tree(attribute: str, size: int) -> Hierarchy:
     if len(groups) == size:
         rows = [[f"{v} in {own}", *(own[:k] for k in range(len(own), 0, -1))] for v, own in enumerate(groups)]
         return Hierarchy.from_rows(rows)
-    return Hierarchy.from_rows(
-        [[str(v) if attribute == ATTRIBUTES[SALARY] else f"{v} "] for v in range(size)]
-    )
+    suffix = "" if attribute == ATTRIBUTES[SALARY] else " "
+    return Hierarchy.from_rows([[f"{v}{suffix}"] for v in range(size)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +90,10 @@ class Runs:
 
 
 Column = Callable[[Runs, float], float]
+
+
+def _by_name(names: Iterable[str], answer: Callable[[str, Runs, float], float]) -> dict[str, Column]:
+    return {name: partial(answer, name) for name in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,24 +156,27 @@ def _report(
         for i, (own, y) in enumerate(arrays, 1)
     )
     first = exact(text, all(kept), f"{sum(kept)} of {len(kept)} releases")
-    source = f"Cao and Karras (2012), {source}"
     return Report(name, title, source, setting, tuple(tables), tuple(pictures), (first, *claims))
 
 
 def same_distance(effort: Effort) -> Report:
     """B1: the β of t-close releases with the t that BUREL's have."""
 
-    def beside(scheme: str) -> Column:
-        ordered = "ordered" in scheme
-        return lambda own, beta: own.at(scheme, float(own.at("BUREL", beta).distances[ordered].max())).beta
+    def attained(name: str, own: Runs, beta: float) -> float:
+        first = own.at("BUREL", beta)
+        return first.beta if name == "BUREL" else own.at(name, first.t(ordered="ordered" in name)).beta
 
-    columns = {name: beside(name) for name in BY_T} | {"BUREL": lambda own, beta: own.at("BUREL", beta).beta}
-    panel = _panel(runs := _runs(effort), "β attained", "β", columns)
+    panel = _panel(runs := _runs(effort), "β attained", "β", _by_name(("BUREL", *BY_T), attained))
     claims = (
         panel.below("BUREL attains the lowest β of releases with its t", "BUREL", *BY_T),
         panel.below("From β = 2 on less than two thirds", "BUREL", *BY_T, factor=2 / 3, first=1),
     )
-    return _report(("B1", "β of releases as close as BUREL's", "figure 4(a)"), runs, [panel], *claims)
+    return _report(
+        ("B1", "β of releases as close as BUREL's", "Cao and Karras (2012), figure 4(a)"),
+        runs,
+        [panel],
+        *claims,
+    )
 
 
 def _losses_and_times(
@@ -187,19 +193,16 @@ def _losses_and_times(
     """
 
     def told(name: str) -> Panel:
-        def column(scheme: str) -> Column:
-            return lambda own, x: float(getattr(at(own, scheme, x), name))
-
-        return _panel(runs, f"{name} of a release", x_label, {own: column(own) for own in BY_BETA})
+        columns = _by_name(BY_BETA, lambda scheme, own, x: float(getattr(at(own, scheme, x), name)))
+        return _panel(runs, f"{name} of a release", x_label, columns)
 
     loss, seconds = told("loss"), told("seconds")
     own = loss.y["BUREL"]
     is_steady = bool(own.max() <= 1.25 * own.min())
     stays = qualitative("BUREL's losses are within a quarter of the least", is_steady, loss.shown("BUREL"))
+    moves = loss.monotone(f"BUREL's loss {'grows' if sign > 0 else 'falls'} with {x_label}", sign)
     found = (
-        loss.monotone(f"BUREL's loss {'grows' if sign > 0 else 'falls'} with {x_label}", sign)
-        if sign
-        else stays,
+        moves if sign else stays,
         loss.below("BUREL beats LMondrian", "BUREL", "LMondrian"),
         loss.below("From the second point on LMondrian beats DMondrian", *BY_BETA[1:], first=1),
         loss.below("BUREL has half the loss of either", *BY_BETA, factor=0.5),
@@ -215,18 +218,17 @@ def _totals(table: Table) -> Longs:
 def by_beta(effort: Effort) -> Report:
     """B4: loss and time by β."""
     runs = _runs(effort)
-    buckets = [
-        [len(bucketise(_totals(own.table), as_written(beta)).sizes) for beta in TO_FIVE] for own in runs
-    ]
+    totals = [_totals(own.table) for own in runs]
+    buckets = [[len(bucketise(own, as_written(beta)).sizes) for beta in TO_FIVE] for own in totals]
     never = bool((np.diff(buckets) <= 0).all())
     claim = exact("The number of buckets never rises with β", never, f"{buckets[0]}")
-    titled = "B4", "Loss and time by β", "figure 5"
+    titled = "B4", "Loss and time by β", "Cao and Karras (2012), figure 5"
     return _losses_and_times(titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), claim)
 
 
 def by_attributes(effort: Effort) -> Report:
     """B5: loss and time by the number of quasi-identifiers."""
-    titled = "B5", "Loss and time by quasi-identifiers", "figure 6"
+    titled = "B5", "Loss and time by quasi-identifiers", "Cao and Karras (2012), figure 6"
     return _losses_and_times(
         titled, _runs(effort), "quasi-identifiers", 1, lambda own, name, n: own.at(name, 4, n)
     )
@@ -234,7 +236,7 @@ def by_attributes(effort: Effort) -> Report:
 
 def by_records(effort: Effort) -> Report:
     """B6: loss and time by the number of records."""
-    titled = "B6", "Loss and time by records", "figure 7"
+    titled = "B6", "Loss and time by records", "Cao and Karras (2012), figure 7"
     return _losses_and_times(
         titled, _runs(effort, 5), "fifths of the records", 0, lambda own, name, n: own.at(name, 4, 3, n / 5)
     )
@@ -263,7 +265,12 @@ def queries(effort: Effort) -> Report:
         panels[3].monotone("It falls with the selectivity", -1),
         *(own.below(f"BUREL's error is the least, by {own.x_label}", *BY_BETA) for own in panels),
     )
-    return _report(("B7", "COUNT queries on generalised records", "figure 8"), runs, panels, *claims)
+    return _report(
+        ("B7", "COUNT queries on generalised records", "Cao and Karras (2012), figure 8"),
+        runs,
+        panels,
+        *claims,
+    )
 
 
 def _errors(own: Runs, beta: float, attributes: float, predicates: float, share: float) -> dict[str, float]:
@@ -284,20 +291,17 @@ def _errors(own: Runs, beta: float, attributes: float, predicates: float, share:
 
 def closeness_and_diversity(effort: Effort) -> Report:
     """B9: t and ℓ of BUREL's releases."""
-
-    def told(of_classes: Callable[[Partition], float]) -> Column:
-        return lambda own, beta: float(of_classes(own.at("BUREL", beta)))
-
-    columns = {
-        "t": told(lambda own: own.distances[0].max()),
-        "mean t": told(lambda own: own.distances[0].mean()),
-        "ordered t": told(lambda own: own.distances[1].max()),
-        "mean ordered t": told(lambda own: own.distances[1].mean()),
-        "ℓ": told(lambda own: float(own.counts.distinct.min())),
-        "mean ℓ": told(lambda own: own.counts.distinct.mean()),
-        "ℓ by frequency": told(lambda own: (own.sizes / own.per_value.max(axis=0)).min()),
-        "necessary ℓ": lambda own, beta: _necessary(own.at("BUREL", beta).counts.totals, beta),
+    told: Mapping[str, Callable[[Partition, float], float]] = {
+        "t": lambda own, _: own.t(),
+        "mean t": lambda own, _: float(own.distances[0].mean()),
+        "ordered t": lambda own, _: own.t(ordered=True),
+        "mean ordered t": lambda own, _: float(own.distances[1].mean()),
+        "ℓ": lambda own, _: float(own.counts.distinct.min()),
+        "mean ℓ": lambda own, _: float(own.counts.distinct.mean()),
+        "ℓ by frequency": lambda own, _: float((own.sizes / own.per_value.max(axis=0)).min()),
+        "necessary ℓ": lambda own, beta: _necessary(own.counts.totals, beta),
     }
+    columns = _by_name(told, lambda name, own, beta: told[name](own.at("BUREL", beta), beta))
     panel = _panel(runs := _runs(effort), "Closeness and diversity", "β", columns)
     enough = bool((panel.y["necessary ℓ"] <= panel.y["ℓ"]).all())
     six = bool((panel.y["ℓ by frequency"] >= 6).all())
@@ -305,7 +309,12 @@ def closeness_and_diversity(effort: Effort) -> Report:
         exact("Classes have as many values as β makes necessary", enough, panel.shown("ℓ", "necessary ℓ")),
         qualitative("ℓ is at least 6, by frequency, too", six, panel.shown("ℓ by frequency")),
     )
-    return _report(("B9", "t and ℓ of BUREL's releases", "section 7, table"), runs, [panel], *claims)
+    return _report(
+        ("B9", "t and ℓ of BUREL's releases", "Cao and Karras (2012), section 7, table"),
+        runs,
+        [panel],
+        *claims,
+    )
 
 
 def _necessary(totals: Longs, beta: float) -> int:
@@ -319,11 +328,8 @@ def attacks(effort: Effort) -> Report:
     runs, solved = _runs(effort), cache(_solved)
     few = min(FEW, runs[0].table.n_records // 50 + 2)
 
-    def told(place: int, records: int, suffix: str = "") -> dict[str, Column]:
-        def column(name: str) -> Column:
-            return lambda own, beta: solved(own, name, beta, records)[place]
-
-        return {name + suffix: column(name) for name in SOLVERS}
+    def told(place: int, records: int) -> dict[str, Column]:
+        return _by_name(SOLVERS, lambda name, own, beta: solved(own, name, beta, records)[place])
 
     def most(own: Runs, beta: float) -> float:
         return float(_totals(own.table).max()) / own.table.n_records
@@ -332,13 +338,18 @@ def attacks(effort: Effort) -> Report:
     loss, seconds = (_panel(runs, *own) for own in (("Loss", "β", told(0, n)), ("Seconds", "β", told(1, n))))
     bayes = _panel(runs, "Right by naive Bayes", "β", told(2, n) | {"most frequent value": most})
     title = f"Right by deFinetti's attack on {few:,} records"
-    definetti = _panel(runs, title, "β", told(3, few) | told(4, few, " at random"))
+    at_random = {f"{name} at random": column for name, column in told(4, few).items()}
+    definetti = _panel(runs, title, "β", told(3, few) | at_random)
     claims = (
         loss.below("min_loss loses least", "min_loss", "BUREL", "LMondrian"),
         bayes.below("Naive Bayes gains little on BUREL", "BUREL", "most frequent value", factor=1.2),
         definetti.below("deFinetti's attack gains little on BUREL", "BUREL", "BUREL at random", factor=1.2),
     )
-    titled = "B10", "Attacks on releases of three solvers, nodes as cells", "section 7, figure"
+    titled = (
+        "B10",
+        "Attacks on releases of three solvers, nodes as cells",
+        "Cao and Karras (2012), section 7, figure",
+    )
     return _report(titled, runs, [loss, seconds, bayes, definetti], *claims)
 
 
@@ -354,13 +365,11 @@ def _solved(own: Runs, name: str, beta: float, records: int) -> tuple[float, ...
     shown = [context.release.codes[:, j] for j in table.quasi_identifiers]
     classes = distinct_rows(shown, table.sizes[:-1], records).inverse.astype(np.int64)
     own.made[name, beta, -1, records] = Partition(table, classes, promise, found[1])
-    shares = _totals(table) / records
     try:
-        found.append(
-            POPULATION_INFERENCE.compute(context, PopulationParameters(), lambda _: None).success_rate
-        )
+        guessed = POPULATION_INFERENCE.compute(context, PopulationParameters(), lambda _: None)
+        found.append(guessed.success_rate)
     except InvalidInput:  # Nothing is shown: the most frequent value is guessed.
-        found.append(float(shares.max()))
+        found.append(float(_totals(table).max()) / records)
     if records > FEW:
         return tuple(found)
     asked = DefinettiParameters(starts=2, rounds=20, suppressed="own_block")

@@ -1,4 +1,4 @@
-"""The schemes that Cao and Karras (2012) compare, with ranges of numbers as cells (equation 2).
+"""The schemes that Cao and Karras (2012), section 6.1, compare, with ranges of numbers as cells.
 
 SABRE, which the paper takes from elsewhere, is here in kind.
 """
@@ -82,6 +82,10 @@ class Partition:
         """(G,) each, by equal distances of values and by ordered ones."""
         return equal_distances(self.counts).floats, ordered_distances(self.counts).floats
 
+    def t(self, *, ordered: bool = False) -> float:
+        """The greatest of them."""
+        return float(self.distances[ordered].max())
+
     @cached_property
     def cells(self) -> list[tuple[Ints, Ints, Floats]]:
         """Per quasi-identifier the first and the last leaf of each class's cell, and its loss."""
@@ -99,7 +103,7 @@ class Partition:
 
     @cached_property
     def loss(self) -> float:
-        """Average information loss, quasi-identifiers weighed alike (equation 5)."""
+        """Average information loss, quasi-identifiers weighed alike."""
         return float(np.mean([own for _, _, own in self.cells], axis=0) @ self.sizes) / len(self.of)
 
     @cached_property

@@ -249,6 +249,7 @@ class MondrianPlan(PartitionPlan):
         return not (criterion.merging == "none" or criterion.table_wide or criterion.needs_population)
 
     def partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
+        """By median cuts, once."""
         table, rows = self._table, self._table.reduced
         records = JudgedRecords(table, rows.inverse, version=self._version)
 
@@ -288,6 +289,7 @@ class BurelPlan(PartitionPlan):
         return isinstance(criterion, BetaLikeness | KAnonymity)
 
     def partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
+        """By BUREL, once for each margin."""
         table, asked, criterion = self._table, self._asked, self._likeness
         beta, bound = as_written(criterion.beta), criterion.bound
         k_min = max((own.k for own in self._problem.privacy if isinstance(own, KAnonymity)), default=1)
