@@ -21,6 +21,7 @@ from app.domain.rules.rule import TableRule
 from app.domain.search.alternatives.plan import AlternativesPlan
 from app.domain.search.alternatives.questions import IMPORTANCE, document_of
 from app.domain.search.alternatives.shown import shown_release, suggested
+from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.objectives import Alternatives
 from app.domain.tables.table import Table
 from tests.unit.search.least_loss_tables import DATA, read
@@ -45,8 +46,8 @@ def table_of(seed, trees=(SIX, FOUR, FLAT), n=60, persons=None):
     )
 
 
-def found(table, asked):
-    plan = AlternativesPlan(table, asked)
+def found(table, asked, budget=UNLIMITED):
+    plan = AlternativesPlan(table, asked, budget)
     return plan.combine({number: plan.run_block(number, lambda _: None) for number in range(plan.n_blocks)})
 
 
@@ -80,6 +81,21 @@ def every_rule(table, k, values=1):
 def geometric(losses, weights=None):
     weights = weights or [1] * len(losses)
     return math.expm1(sum(w * math.log1p(own) for w, own in zip(weights, losses, strict=True)) / sum(weights))
+
+
+@pytest.mark.parametrize("visits", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_found_for_a_stricter_question_answers_the_others_whose_searches_ended_before(seed, visits):
+    table, asked = table_of(seed), Alternatives((KAnonymity(4),), 0.1)
+    ended, best = found(table, asked, Budget(visits)), found(table, asked)
+    for got, least in ((ended.curves.suppression, best.curves.suppression), (ended.curves.k, best.curves.k)):
+        assert all(own.loss >= true.loss for own, true in zip(got, least, strict=True))
+        assert all(own.loss == true.loss for own, true in zip(got, least, strict=True) if own.is_proven)
+    assert all(b.loss <= a.loss for a, b in itertools.pairwise(ended.curves.suppression))
+    assert all(a.loss <= b.loss for a, b in itertools.pairwise(ended.curves.k))
+    first, shown = (ended.found[way] for way in ("one_level_per_column", "every_column_shown"))
+    assert first.bounds.lower <= best.found["one_level_per_column"].loss <= first.loss
+    assert shown.loss is None or first.loss <= shown.loss
 
 
 @pytest.mark.parametrize("seed", range(12))

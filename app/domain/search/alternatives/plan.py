@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Final
+from itertools import pairwise
+from typing import Annotated, Any, Final, TypeVar
 
 from annotated_types import doc
 
@@ -30,6 +31,8 @@ from app.domain.search.objectives import Alternatives
 from app.domain.search.outcome import Bounds
 from app.domain.search.plans import LeastLossPlan, least_loss_plan
 from app.domain.tables.table import Table
+
+Q = TypeVar("Q")
 
 MOST_VISITED: Final = 300
 """Rules that a search of more than 2,000,000 visits, unless a budget is asked for."""
@@ -140,13 +143,20 @@ class AlternativesPlan:
         outcomes = {
             self._problems[index]: self._planned(index).combine({0: block}) for index, block in blocks.items()
         }
+        # What answers a question answers one that asks for less, of which a search may have ended sooner.
+        curve, sizes = self._points.values()
+        shown = self._ways["every_column_shown"]
+        for stricter, looser in ((shown, self._ways["one_level_per_column"]), *pairwise(curve.values())):
+            _take_better(outcomes, looser, stricter)
         found = {way: outcomes[own] for way, own in self._ways.items() if own in outcomes}
         _take_better(found, "levels_per_record", "fewer_suppressed")
         if "levels_per_record" in found and not found["levels_per_record"].suppressed_records:
             _take_better(found, "fewer_suppressed", "levels_per_record")
+        for stricter, looser in pairwise(reversed(sizes.values())):
+            _take_better(outcomes, looser, stricter)
         suppression, k = (
-            tuple(_point(at, outcomes[own]) for at, own in curve.items() if own in outcomes)
-            for curve in self._points.values()
+            tuple(_point(at, outcomes[own]) for at, own in points.items() if own in outcomes)
+            for points in (curve, sizes)
         )
         is_any = any(own.rule is not None for own in found.values())
         return AlternativesOutcome(
@@ -201,17 +211,15 @@ class AlternativesOutcome:
     complete: bool
 
 
-def _take_better(found: dict[Way, AnonymityOutcome], way: Way, other: Way) -> None:
-    """Answer one question by the answer to another one that is an answer to both, and loses less.
-
-    Quick searches may find better where less is allowed, and where nobody has to be suppressed.
-    """
-    own, better = found.get(way), found.get(other)
-    if own is None or better is None or better.loss is None or own.bounds is None:
+def _take_better(found: dict[Q, AnonymityOutcome], own: Q, stricter: Q) -> None:
+    """Answer one question by the answer to a stricter one, where that loses less."""
+    now, better = found.get(own), found.get(stricter)
+    if now is None or better is None or better.loss is None:
         return
-    if own.loss is None or better.loss < own.loss:
-        lower = min(own.bounds.lower, better.loss)
-        found[way] = replace(better, bounds=Bounds(lower, better.loss - lower))
+    if now.loss is None or better.loss < now.loss:
+        lower = 0.0 if now.bounds is None else min(now.bounds.lower, better.loss)
+        bounds = Bounds(lower, better.loss - lower)
+        found[own] = replace(better, bounds=bounds, status="heuristic" if bounds.gap else "optimal")
 
 
 def _point(at: float, outcome: AnonymityOutcome) -> CurvePoint:
