@@ -93,6 +93,9 @@ def test_what_is_found_for_a_stricter_question_answers_the_others_whose_searches
         assert all(own.loss == true.loss for own, true in zip(got, least, strict=True) if own.is_proven)
     assert all(b.loss <= a.loss for a, b in itertools.pairwise(ended.curves.suppression))
     assert all(a.loss <= b.loss for a, b in itertools.pairwise(ended.curves.k))
+    k_of_first = ended.found["one_level_per_column"].privacy[0].value
+    losses = [own.loss for own in ended.curves.k if own.at <= k_of_first]
+    assert all(own <= ended.found["one_level_per_column"].loss for own in losses)
     first, shown = (ended.found[way] for way in ("one_level_per_column", "every_column_shown"))
     assert first.bounds.lower <= best.found["one_level_per_column"].loss <= first.loss
     assert shown.loss is None or first.loss <= shown.loss

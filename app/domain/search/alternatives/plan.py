@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Annotated, Any, Final, TypeVar
 
 from annotated_types import doc
@@ -18,6 +18,7 @@ from annotated_types import doc
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import shown_at
 from app.domain.dictionaries.dictionary import Dictionary
+from app.domain.models.k_anonymity import KAnonymity
 from app.domain.search.alternatives.questions import Way, points_of, problem_of, problems_of
 from app.domain.search.answers import Answers
 from app.domain.search.below_tops import table_below_tops
@@ -152,9 +153,10 @@ class AlternativesPlan:
         _take_better(found, "levels_per_record", "fewer_suppressed")
         if "levels_per_record" in found and not found["levels_per_record"].suppressed_records:
             _take_better(found, "fewer_suppressed", "levels_per_record")
-        for stricter, looser in pairwise(reversed(sizes.values())):
-            _take_better(outcomes, looser, stricter)
-        suppression, k = (
+        for (k, own), other in product(sizes.items(), sizes.values()):
+            if other in outcomes and _attained_k(outcomes[other]) >= k:
+                _take_better(outcomes, own, other)
+        by_limit, by_k = (
             tuple(_point(at, outcomes[own]) for at, own in points.items() if own in outcomes)
             for points in (curve, sizes)
         )
@@ -164,8 +166,8 @@ class AlternativesPlan:
             tuple(way for way in self._ways if way not in found or found[way].rule is None),
             problem_of(self._asked).suppression_allowed(self._table.n_records),
             self._short(found.get("every_column_shown")),
-            LossCurves(suppression, k),
-            () if is_any else self._nearest(found.get("one_level_per_column"), suppression),
+            LossCurves(by_limit, by_k),
+            () if is_any else self._nearest(found.get("one_level_per_column"), by_limit),
             len(blocks) == self.n_blocks and all(own.complete for own in outcomes.values()),
         )
 
@@ -211,15 +213,22 @@ class AlternativesOutcome:
     complete: bool
 
 
-def _take_better(found: dict[Q, AnonymityOutcome], own: Q, stricter: Q) -> None:
-    """Answer one question by the answer to a stricter one, where that loses less."""
-    now, better = found.get(own), found.get(stricter)
+def _take_better(found: dict[Q, AnonymityOutcome], own: Q, other: Q) -> None:
+    """Answer one question by the answer to another one that answers it, too, where that loses less."""
+    now, better = found.get(own), found.get(other)
     if now is None or better is None or better.loss is None:
         return
     if now.loss is None or better.loss < now.loss:
         lower = 0.0 if now.bounds is None else min(now.bounds.lower, better.loss)
         bounds = Bounds(lower, better.loss - lower)
         found[own] = replace(better, bounds=bounds, status="heuristic" if bounds.gap else "optimal")
+
+
+def _attained_k(outcome: AnonymityOutcome) -> float:
+    """The k that what was found attains; 0 if nothing was."""
+    return max(
+        (own.value or 0 for own in outcome.privacy if own.criterion.kind == KAnonymity.kind), default=0
+    )
 
 
 def _point(at: float, outcome: AnonymityOutcome) -> CurvePoint:
