@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import random
+import re
 from collections import Counter
 from fractions import Fraction
 
@@ -13,6 +14,8 @@ import pandas as pd
 import pytest
 
 import privacy_risk as pr
+from app.services.gates.policies import template
+from app.services.gates.policy_documents import document_of_policy
 
 pytestmark = pytest.mark.anyio
 
@@ -162,6 +165,24 @@ async def test_the_command_writes_a_release_that_is_like_the_table(console, tmp_
     assert await console(*asked, "--beta", likeness, "--max-suppressed", 0.1, "--compare", "--json") == 0
     points = json.loads(capsys.readouterr().out)["curves"]["likeness"]
     assert [own["privacy"][0].get("attribute") for own in points] == ["job"] * 3
+
+
+async def test_the_template_lets_a_release_that_is_like_the_table_pass_and_a_diverse_one_fail(call):
+    frame = people().drop(columns="ward")
+    policy = document_of_policy(template("little-gain").policy)
+    roles = {**dict.fromkeys(KNOWN, "quasi_identifier"), "job": "sensitive"}
+    policy |= {"name": "ours", "not_covered": [{"columns": ["job"], "reason": "Nobody outside knows it."}]}
+    asked = {**ASKED, "k": 5, "max_suppressed": 0.05, "sensitive": ["job"]}
+    outcomes = []
+    for number, likeness in enumerate(({"beta": 2}, {"l": 2})):
+        release = await call(pr.anonymise, frame, **asked, **likeness)
+        columns = release.policy["schema"]["columns"]
+        own = {**policy, "version": 4 + number, "schema": {"attributes": roles, "rows_are": "persons"}}
+        own["schema"]["columns"] = columns
+        verdict = await call(pr.gate, own, release, original=frame)
+        failing = re.search(r"(\w+) of 300 records would be in classes that raise", str(verdict.reasons))
+        outcomes.append((verdict.outcome, failing[1] != "none"))
+    assert outcomes == [("pass", False), ("fail", True)]
 
 
 async def test_a_column_that_is_not_sensitive_has_no_likeness(call, console, tmp_path, capsys):
