@@ -19,7 +19,13 @@ from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import shown_at
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.models.k_anonymity import KAnonymity
-from app.domain.search.alternatives.questions import Way, points_of, problem_of, problems_of
+from app.domain.search.alternatives.questions import (
+    Way,
+    points_of,
+    problem_of,
+    problems_of,
+    weaker_than_likeness,
+)
 from app.domain.search.answers import Answers
 from app.domain.search.below_tops import table_below_tops
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -52,11 +58,27 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
+class WeakerPoint:
+    """The best rule of one level per column under what β-likeness implies, or under itself."""
+
+    privacy: Annotated[
+        tuple[Mapping[str, Any], ...], doc("The criteria of β-likeness, or what stands in their place.")
+    ]
+    loss: Annotated[float | None, doc("Its loss; null if no rule was found.")]
+    suppressed_records: Annotated[int | None, doc("Records that it suppresses.")]
+    is_proven: Annotated[bool, doc("Whether no rule loses less, or there is none.")]
+
+
+@dataclass(frozen=True)
 class LossCurves:
     """What protection, and keeping all records, cost."""
 
     suppression: Annotated[tuple[CurvePoint, ...], doc("By the greatest share that may be suppressed.")]
     k: Annotated[tuple[CurvePoint, ...], doc("By the k of k-anonymity, with the other criteria.")]
+    likeness: Annotated[
+        tuple[WeakerPoint, ...],
+        doc("Under β-likeness if it was asked, by records; then under the ℓ, and the t, that it implies."),
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -94,7 +116,9 @@ class AlternativesPlan:
         self._dictionary = dictionary
         self._ways = problems_of(asked, table)
         self._points = points_of(asked, table.n_records)
+        self._weaker = weaker_than_likeness(asked, table)
         points = [problem for curve in self._points.values() for problem in curve.values()]
+        points += self._weaker.values()
         self._problems = list(dict.fromkeys([*self._ways.values(), *points]))
         self.n_blocks = len(self._problems)
         # The others are made when it is their turn, and each takes as long as one of these.
@@ -156,9 +180,16 @@ class AlternativesPlan:
         for (k, own), other in product(sizes.items(), sizes.values()):
             if other in outcomes and _attained_k(outcomes[other]) >= k:
                 _take_better(outcomes, own, other)
+        for own in self._weaker.values():
+            _take_better(outcomes, own, self._ways["one_level_per_column"])
         by_limit, by_k = (
-            tuple(_point(at, outcomes[own]) for at, own in points.items() if own in outcomes)
+            tuple(CurvePoint(at, *_told(outcomes[own])) for at, own in points.items() if own in outcomes)
             for points in (curve, sizes)
+        )
+        weaker = tuple(
+            WeakerPoint(tuple(map(criterion_document, own)), *_told(outcomes[problem]))
+            for own, problem in self._weaker.items()
+            if problem in outcomes
         )
         is_any = any(own.rule is not None for own in found.values())
         return AlternativesOutcome(
@@ -166,7 +197,7 @@ class AlternativesPlan:
             tuple(way for way in self._ways if way not in found or found[way].rule is None),
             problem_of(self._asked).suppression_allowed(self._table.n_records),
             self._short(found.get("every_column_shown")),
-            LossCurves(by_limit, by_k),
+            LossCurves(by_limit, by_k, weaker),
             () if is_any else self._nearest(found.get("one_level_per_column"), by_limit),
             len(blocks) == self.n_blocks and all(own.complete for own in outcomes.values()),
         )
@@ -226,10 +257,9 @@ def _take_better(found: dict[Q, AnonymityOutcome], own: Q, other: Q) -> None:
 
 def _attained_k(outcome: AnonymityOutcome) -> float:
     """The k that what was found attains; 0 if nothing was."""
-    return max(
-        (own.value or 0 for own in outcome.privacy if own.criterion.kind == KAnonymity.kind), default=0
-    )
+    found = (own.value for own in outcome.privacy if own.criterion.kind == KAnonymity.kind)
+    return max((own for own in found if own is not None), default=0)
 
 
-def _point(at: float, outcome: AnonymityOutcome) -> CurvePoint:
-    return CurvePoint(at, outcome.loss, outcome.suppressed_records, outcome.status != "heuristic")
+def _told(outcome: AnonymityOutcome) -> tuple[float | None, int | None, bool]:
+    return outcome.loss, outcome.suppressed_records, outcome.status != "heuristic"
