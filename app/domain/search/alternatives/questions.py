@@ -122,7 +122,7 @@ def _implied_closeness(likeness: BetaLikeness, whole: JudgedClasses) -> TClosene
     gain = likeness.beta
     if likeness.bound == "enhanced":
         gain = min(gain, saturation(whole.counts(likeness.attribute).totals))
-    t = math.ceil(1e4 * gain / (1 + gain) - 1e-9) / 1e4
+    t = math.ceil(1e4 * gain / (1 + gain)) / 1e4
     return TCloseness(t, "equal", likeness.attribute, version=likeness.version)
 
 
