@@ -37,7 +37,7 @@ PRECISION: Final = 2.0**32
 MOST_RECORDS: Final = 2_000
 """Of a class of more than two values: to assign them takes its records to the third power."""
 USUAL_ROUNDS: Final = 25
-SECONDS_PER_ENTRY: Final = 4e-8
+SECONDS_PER_ENTRY: Final = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
