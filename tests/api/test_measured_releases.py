@@ -321,3 +321,41 @@ async def test_nobody_measures_another_tenants_release(
     await drawn(client)
     body = {"release": "drawn", "measure": CLASSES}
     problem_of(await other_client.post("/v1/measurements", json=body), 422, "invalid-input")
+
+
+async def test_values_are_handed_out_within_the_classes_of_a_rule_and_not_of_a_draw(
+    client: httpx.AsyncClient,
+):
+    await drawn(client)
+    await under_a_rule(client)
+    body = {"kind": "definetti_attack", "starts": 2, "seed": 1}
+    found = (await measured(client, body, release="ruled"))["result"]
+    # Nobody tells 30 from one town or the other by illnesses that are the same in both.
+    assert (found["records"], found["judged"]["classes"]) == (60, 1)
+    assert (found["success_random"], found["success_before"]) == pytest.approx((1 / 3, 1 / 3))
+    assert found["success_rate"] == pytest.approx(1 / 3, abs=0.15)
+    assert len(found["rounds"]) == 2
+    refused = problem_of(
+        await client.post("/v1/measurements", json={"release": "drawn", "measure": body}),
+        422,
+        "not-supported",
+    )
+    assert "under a rule" in refused["remedy"]
+    likeness = {"kind": "beta_likeness", "beta_negative": 0.5}
+    refused = problem_of(
+        await client.post("/v1/measurements", json={"release": "drawn", "measure": likeness}),
+        422,
+        "not-supported",
+    )
+    assert "beta_negative" in refused["remedy"]
+
+
+async def test_random_shares_of_known_people_are_asked_of_a_release(client: httpx.AsyncClient):
+    await people(client)
+    await under_a_rule(client)
+    body = {"kind": "background_knowledge_attack", "known_share": 0.9, "known_draws": 5}
+    found = (await measured(client, body, release="ruled"))["result"]["corruption"]
+    assert (found["known_records"], len(found["quantiles"])) == (54, 5)
+    assert 1 / 3 <= found["quantiles"][0] <= found["mean_belief"] <= found["quantiles"][-1] <= 1
+    before = (await measured(client, {"kind": "background_knowledge_attack"}, release="ruled"))["result"]
+    assert before["corruption"] is None

@@ -354,6 +354,7 @@ HIGHEST = {"kind": "pd_recursive_l_diversity", "c": 1, "l": 2, "harmless": ["[0,
         {"measure": {"kind": "alpha_k_anonymity", "values": ["[0, 100000["]}},
         {"measure": {"kind": "similarity_attack", "groups": ["[0, 100000["]}},
         {"measure": {"kind": "beta_likeness", "reference": {"39000": 1, "41000": 10}}},
+        {"measure": {"kind": "beta_likeness", "groups": ["[0, 100000["]}},
         {"measure": {"kind": "background_knowledge_attack", "target": 1, "not_values": ["39000"]}},
         {
             "measure": {"kind": "consistent_entities", "id": "m1"},

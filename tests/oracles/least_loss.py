@@ -110,6 +110,7 @@ def criteria_of(name, others):
             st.sampled_from([0.3, 1.0, 2.0]),
             st.sampled_from(["enhanced", "basic"]),
             attribute=st.just(name),
+            beta_negative=st.sampled_from([None, None, 0.3, 0.8]),
         ),
         "highest_risk": st.builds(HighestRisk, share),
         "average_risk": st.builds(AverageRisk, share),

@@ -16,6 +16,7 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
 from app.domain.losses.released import ReleaseDivergence
+from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing
 from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.k_anonymity import KAnonymity
@@ -45,6 +46,34 @@ from tests.oracles.least_loss import (
 @settings(deadline=None, max_examples=examples(60))
 def test_the_rule_of_least_loss_is_that_of_trying_them_all(question):
     same_as_by_hand(*question)
+
+
+GROUPED = Hierarchy.from_parents({"a": ["g"], "b": ["g"], "c": ["h"], "d": ["h"], "g": [None], "h": [None]})
+
+
+@given(
+    tables(most_sensitive=1),
+    st.data(),
+    st.sampled_from([("g",), ("g", "h")]),
+    st.sampled_from(["bounded", "free"]),
+    st.sampled_from([None, 0.5]),
+)
+@settings(deadline=None, max_examples=examples(40))
+def test_groups_of_values_are_searched_right(table, data, groups, values_in_groups, beta_negative):
+    own = table.position("s0")
+    codes, trees = table.codes.copy(), list(table.hierarchies)
+    nodes = st.sampled_from(GROUPED.leaves.tolist())
+    codes[:, own] = data.draw(st.lists(nodes, min_size=len(codes), max_size=len(codes)))
+    trees[own] = GROUPED
+    criterion = BetaLikeness(
+        data.draw(st.sampled_from([0.3, 1.0, 2.0])),
+        data.draw(st.sampled_from(["enhanced", "basic"])),
+        groups=groups,
+        values_in_groups=values_in_groups,
+        beta_negative=beta_negative,
+    )
+    problem = AnonymityProblem((criterion,), data.draw(st.sampled_from([0.0, 0.3, 0.7])))
+    same_as_by_hand(replace(table, codes=codes, hierarchies=tuple(trees)), problem)
 
 
 @pytest.mark.deep

@@ -31,6 +31,7 @@ from app.domain.analyses.rule_reuse import RULE_REUSE
 from app.domain.analyses.safe_harbor_values import SAFE_HARBOR_VALUES
 from app.domain.analyses.singling_out import SINGLING_OUT
 from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
+from app.domain.attacks.definetti_attack import DEFINETTI_ATTACK
 from app.domain.attacks.group_inference import GROUP_INFERENCE
 from app.domain.attacks.homogeneity_attack import HOMOGENEITY_ATTACK
 from app.domain.attacks.linking_attack import LINKING_ATTACK
@@ -98,6 +99,7 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     SKEWNESS_ATTACK,
     SIMILARITY_ATTACK,
     POPULATION_INFERENCE,
+    DEFINETTI_ATTACK,
     GROUP_INFERENCE,
     DIRECT_IDENTIFIERS,
     SAFE_HARBOR_VALUES,

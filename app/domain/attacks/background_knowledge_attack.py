@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Final
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Len, doc
+from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
 from app.domain.arrays import Bools, Longs
 from app.domain.attacks.background_results import (
     BackgroundKnowledgeAttack,
+    Corruption,
     Elimination,
     ExposedRecords,
     KnowledgeUsed,
@@ -21,7 +24,7 @@ from app.domain.attacks.background_results import (
 )
 from app.domain.attacks.beliefs import Attacked, Pairs, attack, pairs_of, reach
 from app.domain.attacks.elimination import Statement, eliminate
-from app.domain.catalogue.catalogue_types import CellValue, DictionaryRef
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue, DictionaryRef
 from app.domain.classes.grouping import EquivalenceClasses, SensitiveName, positions_of
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -54,6 +57,15 @@ class BackgroundParameters(GroupingOfValues):
         Len(0, 10_000),
         doc("Rows, from 1, whose sensitive value the attacker knows: friends, colleagues, himself."),
     ] = ()
+    known_share: Annotated[
+        float | None,
+        ADDED_LATER,
+        Gt(0),
+        Lt(1),
+        doc("Share of the other records whose value the attacker knows, drawn at random; null: none."),
+    ] = None
+    known_draws: Annotated[int, ADDED_LATER, Ge(1), Le(1000), doc("How often these are drawn.")] = 100
+    known_seed: Annotated[int, ADDED_LATER, Ge(0), Le(2**63 - 1), doc("Seed of the draws.")] = 0
     knowledge: Annotated[
         DictionaryRef | None,
         doc(
@@ -229,6 +241,24 @@ def _used(context: MeasureContext, found: Attacked, population: Population | Non
     )
 
 
+def _corruption(
+    own: BackgroundParameters, found: Attacked, knowing: Callable[[Bools], Attacked], known: Bools, tick: Tick
+) -> Corruption | None:
+    """Every draw is an attack with more known records."""
+    if own.known_share is None:
+        return None
+    rng, others = np.random.default_rng(own.known_seed), np.flatnonzero(found.is_target)
+    drawn, worst = round(own.known_share * len(others)), []
+    for _ in range(own.known_draws):
+        tick(1)
+        is_known = known.copy()
+        is_known[rng.choice(others, drawn, replace=False)] = True
+        beliefs = knowing(is_known).beliefs
+        worst.append(float(beliefs.posteriors[beliefs.targets > 0].max(initial=0.0)))
+    quantiles = np.quantile(worst, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf")
+    return Corruption(drawn, float(np.mean(worst)), tuple(quantiles.tolist()))
+
+
 def _compute(
     context: MeasureContext, parameters: BackgroundParameters, tick: Tick
 ) -> BackgroundKnowledgeAttack:
@@ -238,7 +268,8 @@ def _compute(
     is_known = _known_rows(context, parameters)
     population = _population(context, parameters, name)
     classes = release.classes(parameters)
-    found = attack(release, parameters, name, is_known, population)
+    knowing = partial(attack, release, parameters, name, population=population)
+    found = knowing(is_known)
     needed = found.beliefs.negations_needed(parameters.confidence)
     tick(1)
     beliefs, steps = found.beliefs, []
@@ -258,6 +289,7 @@ def _compute(
         eliminations=_eliminations(context, parameters, name, is_known),
         knowledge=_used(context, found, population),
         target=_target(found, classes, parameters, hierarchy),
+        corruption=_corruption(parameters, found, knowing, is_known, tick),
     )
 
 
@@ -287,6 +319,8 @@ def _cost(context: MeasureContext, parameters: BackgroundParameters) -> Cost:
         values = len(table.used_nodes[table.position(context.release.sensitive(parameters.attribute))])
         weighed = n * values + context.dictionaries[parameters.knowledge].n_entities
     seconds += weighed * SECONDS_PER_PAIR + n * parameters.top * SECONDS_PER_LISTED_RECORD
+    if parameters.known_share is not None:
+        seconds += parameters.known_draws * (n * 10 * SECONDS_PER_CELL + weighed * SECONDS_PER_PAIR)
     return Cost(seconds, 8 * n * (m + 20) + 40 * (pairs + weighed), 1, "classes")
 
 

@@ -9,7 +9,7 @@ from annotated_types import doc
 
 from app.domain.attacks.beliefs import Contradicted, Inconsistent
 from app.domain.catalogue.catalogue_types import CellValue
-from app.domain.catalogue.meanings import ASKED, LOW_ASIDE
+from app.domain.catalogue.meanings import ASKED, LOW_ASIDE, LOW_SHARE
 from app.domain.models.judged import ClassRef, JudgedOn
 
 
@@ -100,6 +100,17 @@ class KnowledgeUsed:
 
 
 @dataclass(frozen=True)
+class Corruption:
+    """Strongest beliefs in the value of a record, once those of others drawn at random are known."""
+
+    known_records: Annotated[int, doc("Records drawn: the share asked for, rounded, of those attacked.")]
+    mean_belief: Annotated[float, LOW_SHARE, doc("Mean over draws of the strongest belief.")]
+    quantiles: Annotated[
+        tuple[float, ...], doc("Of the same: the least, the quartiles and the greatest of the draws.")
+    ]
+
+
+@dataclass(frozen=True)
 class BackgroundKnowledgeAttack:
     """Who is exposed to an attacker with background knowledge, and by what."""
 
@@ -119,3 +130,7 @@ class BackgroundKnowledgeAttack:
     ]
     knowledge: Annotated[KnowledgeUsed | None, doc("What the dictionary contributed; null without one.")]
     target: Annotated[TargetBelief | None, doc("The target asked about; null without one.")]
+    corruption: Annotated[
+        Corruption | None,
+        doc("What random shares of known records do; null: not asked, or asked before it was measured."),
+    ] = None

@@ -25,9 +25,8 @@ from app.domain.classes.gains import Gains
 from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.ratios import Quotients, as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts, sensitive_counts
-from app.domain.classes.value_groups import TreeGroups, group_counts, tree_groups
+from app.domain.classes.value_groups import TreeGroups, group_counts, groups_called, tree_groups
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.hierarchies.hierarchy import TOP
 from app.domain.models.criterion import COUNTS_PERSONS
 from app.domain.models.entry import Example, Measure, MeasureContext, Tick
 from app.domain.models.gains_found import require_values
@@ -300,7 +299,9 @@ def _sets(
             )
         found = sets_of_windows(counts, windows)
         return found, _totals(counts, found), None, len(np.unique(pairs, axis=0))
-    wanted = None if parameters.groups is None else _nodes_wanted(values, parameters.groups)
+    wanted = None
+    if parameters.groups is not None:
+        wanted = frozenset(groups_called(hierarchy, parameters.groups, "/measure/groups").tolist())
     tree = tree_groups(hierarchy, counts.nodes, wanted)
     nodes = tree.nodes.astype(np.int64)
     if counts.persons is not None:
@@ -313,24 +314,6 @@ def _totals(counts: SensitiveCounts, sets: SetsInClasses) -> Longs:
     """(P,) records of the whole table with a value of each set."""
     up_to = np.concatenate(([0], np.cumsum(counts.totals)))
     return np.asarray(up_to[sets.last] - up_to[sets.first])
-
-
-def _nodes_wanted(values: SensitiveValues, groups: tuple[str, ...]) -> frozenset[int]:
-    """The inner nodes of these labels; InvalidInput for a label that none has."""
-    hierarchy = values.hierarchy
-    inner: dict[str, list[int]] = {}
-    for node in np.flatnonzero(~hierarchy.is_leaf).tolist():
-        if node != TOP:
-            inner.setdefault(hierarchy.labels[node], []).append(node)
-    for place, label in enumerate(groups):
-        if label not in inner:
-            raise InvalidInput.of(
-                f"/measure/groups/{place}",
-                "unknown-group",
-                f"The hierarchy of {values.name!r} has no group {label!r}.",
-                "Name values of the hierarchy that have others below them.",
-            )
-    return frozenset(node for label in groups for node in inner[label])
 
 
 def _likeness(values: SensitiveValues, of_sets: Gains) -> GroupLikeness:

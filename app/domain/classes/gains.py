@@ -23,7 +23,7 @@ from typing import Final, Literal
 import numpy as np
 
 from app.domain.arrays import Bools, Floats, Longs
-from app.domain.classes.ratios import is_at_most, is_below
+from app.domain.classes.ratios import as_written, is_at_most, is_below
 from app.domain.classes.sensitive_counts import (
     SensitiveCounts,
     any_by_class,
@@ -213,6 +213,15 @@ def unlike(counts: SensitiveCounts, beta: Fraction, bound: LikenessBound) -> Boo
         sizes, totals = counts.sizes[counts.of_entry[near]], counts.totals[counts.values[near]]
         above[near] = Gains(counts.counts[near], sizes, totals, population).exceed(beta, bound)
     return any_by_class(counts, above)
+
+
+def losing(counts: SensitiveCounts, most: float | None) -> Bools:
+    """(G,) which classes have a relative loss (p_i − q_i) / p_i above ``most``, below 1; None: none has."""
+    if most is None:
+        return np.zeros(counts.n_classes, dtype=bool)
+    gains = Gains.of(counts)
+    lost = is_below(gains.found, 1 - as_written(most), gains.expected)
+    return any_by_class(counts, lost) | lacks_values(counts)
 
 
 def disclosing(counts: SensitiveCounts, delta: Fraction, base: LogBase) -> Bools:

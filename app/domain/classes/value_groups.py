@@ -6,13 +6,19 @@ values under a node are neighbours.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from app.domain.arrays import Ints, Longs
-from app.domain.classes.sensitive_counts import SensitiveCounts
-from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.classes.persons import ONE_ROW
+from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
+from app.domain.errors import InvalidInput, NotSupported
+from app.domain.hierarchies.hierarchy import TOP, Hierarchy
+
+ValuesInGroups = Literal["bounded", "free"]
 
 NO_GROUP = -1
 
@@ -124,3 +130,72 @@ def tree_groups(hierarchy: Hierarchy, nodes: Ints, wanted: frozenset[int] | None
     bounds = np.array(list(spans), dtype=np.int64).reshape(-1, 2)
     chosen = np.array(list(spans.values()), dtype=np.int32)
     return TreeGroups(chosen, bounds[:, 0], bounds[:, 1], tuple(layers))
+
+
+def groups_called(hierarchy: Hierarchy, labels: Sequence[str], pointer: str) -> Ints:
+    """The inner nodes of these labels, ⊥ left out; InvalidInput for a label that none has."""
+    inner: dict[str, list[int]] = {}
+    for node in np.flatnonzero(~hierarchy.is_leaf).tolist():
+        if node != TOP:
+            inner.setdefault(hierarchy.labels[node], []).append(node)
+    for place, label in enumerate(labels):
+        if label not in inner:
+            raise InvalidInput.of(
+                f"{pointer}/{place}",
+                "unknown-group",
+                f"The sensitive attribute's hierarchy has no group {label!r}.",
+                "Name values of the hierarchy that have others below them.",
+            )
+    return np.array(sorted({node for label in labels for node in inner[label]}), dtype=np.int32)
+
+
+def with_groups(
+    counts: SensitiveCounts,
+    hierarchy: Hierarchy,
+    groups: Sequence[str] | None,
+    values_in_groups: ValuesInGroups,
+    pointer: str,
+) -> SensitiveCounts:
+    """The counts with groups in place of their values (``free``) or, numbered after all values, beside them.
+
+    Beside them a record counts for two, so that counts sum up to more than the records, as those of persons.
+    InvalidInput if one group lies in another, NotSupported where persons are counted and unless the hierarchy
+    is a tree.
+    """
+    if groups is None:
+        return counts
+    if counts.persons is not None:
+        raise NotSupported(
+            "Groups of values are not bounded where a person may have several records.",
+            f"Leave groups out, or judge a table with {ONE_ROW}.",
+        )
+    hierarchy.require_tree("A group of values", "leave groups out")
+    called = groups_called(hierarchy, groups, pointer)
+    if np.isin(hierarchy.ancestors(called)[1], called).sum() > len(called):
+        raise InvalidInput.of(pointer, "nested-groups", "One group lies in another.", "Name one of the two.")
+    places, above = hierarchy.ancestors(counts.nodes)
+    in_group = np.isin(above, called)
+    places, above = places[in_group], above[in_group]
+    if values_in_groups == "free":
+        becomes = counts.nodes.copy()
+        becomes[places] = above
+        return in_groups(counts, becomes)
+    called, numbers = np.unique(above, return_inverse=True)
+    group_of_value = np.full(counts.n_values, NO_GROUP, dtype=np.int64)
+    group_of_value[places] = numbers + counts.n_values
+    groups_of_entries = group_of_value[counts.values]
+    twice = groups_of_entries != NO_GROUP
+    found = count_values(
+        np.concatenate([counts.of_entry, counts.of_entry[twice]]),
+        np.concatenate([counts.values, groups_of_entries[twice]]),
+        np.concatenate([counts.counts, counts.counts[twice]]),
+        counts.n_classes,
+        counts.n_values + len(called),
+    )
+    totals = np.bincount(numbers, counts.totals[places], len(called)).astype(np.int64)
+    return SensitiveCounts(
+        *found,
+        np.concatenate([counts.totals, totals]),
+        np.concatenate([counts.nodes, called]),
+        (counts.sizes, counts.population),
+    )

@@ -157,8 +157,16 @@ def _if_alone(
 
 
 def _greatest_gain(condition: MeasureCondition, worst: WorstCase) -> float:
+    parameters = condition.parameters
+    groups = parameters.get("groups")
     try:
-        found = BetaLikeness(LEAST, "basic", condition.parameters.get("attribute")).attained(worst.alone)
+        found = BetaLikeness(
+            LEAST,
+            "basic",
+            parameters.get("attribute"),
+            None if groups is None else tuple(groups),
+            parameters.get("values_in_groups", "bounded"),
+        ).attained(worst.alone)
     except (InvalidInput, NotSupported):
         return math.inf
     return math.inf if found is None else found

@@ -20,11 +20,13 @@ from app.domain.classes.gains import (
     frequency_bounds,
     greatest_gains,
     greatest_losses,
+    losing,
     unlike,
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values, most_passing
 from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
+from app.domain.classes.value_groups import with_groups
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
 from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
@@ -38,7 +40,10 @@ from app.domain.models.judging import JudgedClasses
 from app.domain.models.likeness_found import (
     BetaLikenessFound,
     BetaLikenessParameters,
+    BoundOfGroups,
+    BoundOfLosses,
     BoundOfValues,
+    GroupsOfValues,
     told_of_reference,
 )
 from app.domain.models.sensitive_values import (
@@ -75,10 +80,14 @@ class BetaLikeness(ValueCriterion):
     ]
     bound: BoundOfValues = "enhanced"
     attribute: Attribute = None
+    groups: GroupsOfValues = None
+    values_in_groups: BoundOfGroups = "bounded"
+    beta_negative: BoundOfLosses = None
 
     def failing(self, judged: JudgedClasses) -> Bools:
-        """Classes in which some value is above its bound; exactly at it passes."""
-        return unlike(judged.counts(self.attribute), as_written(self.beta), self.bound)
+        """Classes in which some value or group is above its bound, or lost too much; exactly at it passes."""
+        counts = self._bounded(judged)
+        return unlike(counts, as_written(self.beta), self.bound) | losing(counts, self.beta_negative)
 
     @property
     def failing_in_words(self) -> str:
@@ -89,27 +98,41 @@ class BetaLikeness(ValueCriterion):
         )
 
     def attained(self, judged: JudgedClasses) -> float | None:
-        """The least β that the classes satisfy; ∞ if enhanced β-likeness holds for none."""
-        counts = judged.counts(self.attribute)
+        """The least β that the classes satisfy; ∞ if they break a cap or lost too much."""
+        counts = self._bounded(judged)
         if not counts.n_classes:
             return None
         gains = Gains.of(counts)
-        if self.bound == "enhanced" and gains.breaks_cap.any():
-            return float("inf")
+        breaks_cap = self.bound == "enhanced" and gains.breaks_cap.any()
+        if breaks_cap or losing(counts, self.beta_negative).any():
+            return math.inf
         return float(greatest_gains(counts, gains).max())
 
     def unavoidable(self, judged: JudgedClasses) -> Longs:
-        """What does not fit into any mixture of values below their bounds."""
-        counts = judged.counts(self.attribute)
-        return np.asarray(counts.sizes - most_passing(counts, self._bounds(counts.totals), 1.0))
+        """What does not fit into any mixture of values, or of groups in their place, below their bounds."""
+        counts = self._apart(judged)
+        passing = most_passing(counts, self._bounds(counts.totals), 1.0)
+        if self.groups is None and self.beta_negative is None:
+            return np.asarray(counts.sizes - passing)
+        return np.asarray(np.maximum(counts.sizes - passing, self.failing(judged)))
 
     def implied(self, whole: JudgedClasses) -> tuple[Criterion, ...]:
         """The least class that can be filled within the bounds (L4), and how many values it has (L6)."""
-        totals = whole.counts(self.attribute).totals
+        totals = self._apart(whole).totals
         bounds = self._bounds(totals)
-        values = least_values(bounds, 1.0)
-        size = least_size(fills_up(totals, bounds), totals)
+        # With losses bounded no value, or group, may be absent.
+        values = least_values(bounds, 1.0) if self.beta_negative is None else len(totals)
+        size = max(values, least_size(fills_up(totals, bounds), totals))
         return least_classes(size, values, self.attribute)
+
+    def _bounded(self, judged: JudgedClasses) -> SensitiveCounts:
+        """The counts of all that is bounded, which are of values and of groups that hold them."""
+        counts, tree = judged.counts(self.attribute), judged.hierarchy(self.attribute)
+        return with_groups(counts, tree, self.groups, self.values_in_groups, "/groups")
+
+    def _apart(self, judged: JudgedClasses) -> SensitiveCounts:
+        """Those of values, or of groups in their place: each record counts once."""
+        return judged.counts(self.attribute) if self.values_in_groups == "bounded" else self._bounded(judged)
 
     def impossible(self, whole: JudgedClasses) -> str | None:
         """Nothing is gained from the whole table."""
@@ -153,15 +176,17 @@ def _compute(context: MeasureContext, parameters: BetaLikenessParameters, tick: 
         return likeness_of_draw(context, parameters, tick)
     values = sensitive_values(context, parameters, parameters.attribute, "apart")
     require_values(values)
-    counts = with_reference(values, parameters.reference)
+    single = with_reference(values, parameters.reference)
+    # A missing value, at the top, stands for none of the leaves.
+    used = single.nodes[(single.totals > 0) & (~shows_nothing(single.nodes) | (single.n_values == 1))]
+    groups, values_in_groups = parameters.groups, parameters.values_in_groups
+    counts = with_groups(single, values.hierarchy, groups, values_in_groups, "/measure/groups")
     population, beta = counts.population, as_written(parameters.beta)
     bounds = frequency_bounds(counts.totals, population, beta, parameters.bound)
     listed = GainsOfClasses(values, counts, bounds)
     gains: Gains = listed.gains
     is_known = counts.totals > 0
-    # A missing value, at the top, stands for none of the leaves.
-    used = counts.nodes[is_known & (~shows_nothing(counts.nodes) | (counts.n_values == 1))]
-    failing = unlike(counts, beta, parameters.bound)
+    failing = unlike(counts, beta, parameters.bound) | losing(counts, parameters.beta_negative)
     caps = np.flatnonzero(gains.breaks_cap)
     basic = float(greatest_gains(counts, gains).max()) if values.judged.any() else None
     losses = greatest_losses(counts, gains)
@@ -199,11 +224,22 @@ def _class_of_greatest(counts: SensitiveCounts, of_entries: Floats) -> int:
 
 
 def _supports(context: MeasureContext, parameters: BetaLikenessParameters) -> str | None:
-    return None if context.drawn is None else other_attribute(context, parameters.attribute)
+    if context.drawn is None:
+        return None
+    if parameters.groups is not None or parameters.beta_negative is not None:
+        return (
+            "Groups of values and bounds of losses are measured in classes, and this release was drawn. "
+            "Leave groups and beta_negative out, or measure the dataset under a rule."
+        )
+    return other_attribute(context, parameters.attribute)
 
 
 def _judged_by(own: BetaLikenessParameters, value: str) -> BetaLikeness | None:
-    return None if own.reference is not None else BetaLikeness(own.beta, own.bound, own.attribute)
+    if own.reference is not None:
+        return None
+    return BetaLikeness(
+        own.beta, own.bound, own.attribute, own.groups, own.values_in_groups, own.beta_negative
+    )
 
 
 BETA_LIKENESS: Final = Measure(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Le, Len, doc
+from annotated_types import Ge, Gt, Le, Len, Lt, doc
 
 from app.domain.arrays import Floats, Longs
-from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue
 from app.domain.catalogue.meanings import (
     FAILING,
     FROM_ONE,
@@ -20,6 +20,7 @@ from app.domain.catalogue.meanings import (
     LOW_AMOUNT,
     LOW_SHARE,
     MET,
+    STRICTER_DOWN,
 )
 from app.domain.classes.gains import (
     LikenessBound,
@@ -30,6 +31,7 @@ from app.domain.classes.gains import (
 )
 from app.domain.classes.necessary import fills_up, least_size, least_values
 from app.domain.classes.ratios import as_written
+from app.domain.classes.value_groups import ValuesInGroups
 from app.domain.models.gains_found import GainFound
 from app.domain.models.judged import ClassRef, JudgedOn
 from app.domain.models.sensitive_values import (
@@ -42,6 +44,28 @@ BoundOfValues = Annotated[
     doc(
         "Whether frequent values have the tighter bound −ln p, so that none may fill a class "
         "(`enhanced`), or all the same (`basic`)."
+    ),
+]
+GroupsOfValues = Annotated[
+    tuple[Annotated[CellValue, Len(1, 1000)], ...] | None,
+    Len(1, 1000),
+    doc(
+        "Groups of the sensitive attribute's hierarchy, by their labels, that are bounded as values are, "
+        "none in another; null: none. A value that is shown more generally than a group is in none."
+    ),
+]
+BoundOfGroups = Annotated[
+    ValuesInGroups,
+    doc("Whether values in groups are bounded as well (`bounded`), or these in their place (`free`)."),
+]
+BoundOfLosses = Annotated[
+    float | None,
+    Ge(0),
+    Lt(1),
+    STRICTER_DOWN,
+    doc(
+        "Greatest relative loss (p − q) / p: 0.5 means at least half as likely, so that no value may be "
+        "absent; null: any."
     ),
 ]
 
@@ -63,6 +87,9 @@ class BetaLikenessParameters(GroupingOfValues):
             "the whole dataset, or as often as a release that was drawn says itself."
         ),
     ] = None
+    groups: Annotated[GroupsOfValues, ADDED_LATER] = None
+    values_in_groups: Annotated[BoundOfGroups, ADDED_LATER] = "bounded"
+    beta_negative: Annotated[BoundOfLosses, ADDED_LATER] = None
     top: Annotated[int, Ge(1), Le(200), doc("Most classes, values and broken caps to list.")] = 10
 
 
@@ -87,7 +114,7 @@ class BetaLikenessFound:
 
     judged: Annotated[JudgedOn, doc("Which records were judged, and how they were grouped.")]
     attribute: Annotated[str, doc("The sensitive attribute.")]
-    values: Annotated[int, doc("Different values in the reference.")]
+    values: Annotated[int, doc("Different values in the reference, and groups that were asked for.")]
     records_without_value: Annotated[int, doc("Records in classes that have no value to judge.")]
     reference: Annotated[
         Literal["dataset", "given", "published"],
@@ -121,7 +148,9 @@ class BetaLikenessFound:
     max_absolute_gain: Annotated[float | None, LOW_SHARE, doc("Greatest q − p.")]
     values_frequent: Annotated[int, doc("Values bounded by −ln p rather than by the β asked for.")]
     is_met: Annotated[
-        bool, MET, doc("Whether every class satisfies the β asked for; exactly at the bound it does.")
+        bool,
+        MET,
+        doc("Whether every class satisfies the β, and bound of losses, asked for; exactly at it, it does."),
     ]
     classes_failing: Annotated[int, FAILING, doc("Classes that do not.")]
     records_failing: Annotated[int, FAILING, doc("Records in these classes.")]

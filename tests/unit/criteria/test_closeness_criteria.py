@@ -19,6 +19,7 @@ from tests.oracles.effort import examples
 NESTED = ((0, 1), (2, (3, 4)))
 TREE = by_hand.hierarchy_of(NESTED)
 LEAVES = [TREE.node_of(str(value)) for value in range(5)]
+GROUPS = {"r0": {0, 1}, "r1": {2, 3, 4}, "r1.1": {3, 4}}
 
 ALL = [
     TCloseness(0.2),
@@ -30,6 +31,12 @@ ALL = [
     BetaLikeness(1),
     BetaLikeness(0.5, "basic"),
     BetaLikeness(3),
+    BetaLikeness(1, beta_negative=0.75),
+    BetaLikeness(2, "basic", beta_negative=0),
+    BetaLikeness(1, groups=("r0", "r1.1")),
+    BetaLikeness(1, groups=("r0", "r1.1"), values_in_groups="free"),
+    BetaLikeness(0.5, "basic", groups=("r1",), values_in_groups="free", beta_negative=0.5),
+    BetaLikeness(3, groups=("r0",), beta_negative=0.9),
     DeltaDisclosure(1.5),
     DeltaDisclosure(1, "2"),
 ]
@@ -71,15 +78,42 @@ def measured(criterion, totals, vector):
         }[criterion.distance]()
     if isinstance(criterion, DeltaDisclosure):
         return by_hand.greatest_ratio(totals, vector) / (math.log(2) if criterion.base == "2" else 1)
-    gains = by_hand.gains(totals, vector)
-    caps = [-math.log(p) for p in by_hand.shares(totals)]
+    totals, vector = of_sets(criterion, totals), of_sets(criterion, vector)
+    gains = gains_of(totals, vector)
+    caps = [-math.log(p) for p, _ in totals]
     broken = any(gain > cap * (1 + 1e-12) for gain, cap in zip(gains, caps, strict=True))
-    return math.inf if broken and criterion.bound == "enhanced" else max(0, *gains)
+    never = broken and criterion.bound == "enhanced"
+    return math.inf if never or lost(criterion, totals, vector) else max(0, *gains)
+
+
+def of_sets(criterion, counts):
+    """(share, count) of every set of values that the criterion bounds."""
+    groups = [GROUPS[name] for name in criterion.groups or ()]
+    grouped = set().union(*groups) if criterion.values_in_groups == "free" else set()
+    sets = [*groups, *({value} for value in range(5) if value not in grouped)]
+    amounts = [sum(counts[value] for value in own) for own in sets]
+    return [(by_hand.Fraction(n, sum(counts)), n) for n in amounts]
+
+
+def gains_of(totals, vector):
+    return [(q - p) / p for (p, _), (q, _) in zip(totals, vector, strict=True)]
+
+
+def lost(criterion, totals, vector):
+    if criterion.beta_negative is None:
+        return False
+    return min(gains_of(totals, vector)) < -by_hand.Fraction(str(criterion.beta_negative))
 
 
 def passes(criterion, totals, vector):
     if isinstance(criterion, BetaLikeness):
-        return by_hand.like(totals, vector, by_hand.Fraction(str(criterion.beta)), criterion.bound)
+        bound, population, size = by_hand.Fraction(str(criterion.beta)), sum(totals), sum(vector)
+        totals, vector = of_sets(criterion, totals), of_sets(criterion, vector)
+        is_like = all(
+            by_hand.within(x, size, n, population, bound, criterion.bound)
+            for (_, n), (_, x) in zip(totals, vector, strict=True)
+        )
+        return is_like and not lost(criterion, totals, vector)
     if isinstance(criterion, DeltaDisclosure):
         return measured(criterion, totals, vector) < criterion.delta - 1e-12
     return measured(criterion, totals, vector) <= by_hand.Fraction(str(criterion.t)) + 1e-12
@@ -158,6 +192,42 @@ def test_a_class_that_passes_within_the_tolerance_is_not_lost(distance):
     assert criterion.unavoidable(judged).tolist() == [0]
 
 
+@pytest.mark.spec("BL-L1")
+@pytest.mark.parametrize("criterion", ALL[6:15], ids=str)
+def test_classes_that_are_put_together_gain_and_lose_no_more_than_the_worse_of_the_two(criterion):
+    for _, totals, vectors in instances(5, examples(60), 6):
+        together = [a + b for a, b in zip(*vectors[:2], strict=True)]
+        apart = criterion.attained(Classes(totals, vectors[:2]))
+        assert criterion.attained(Classes(totals, [together])) <= apart * (1 + 1e-12)
+        if not criterion.failing(Classes(totals, vectors[:2])).any():
+            assert not criterion.failing(Classes(totals, [together])).any()
+
+
+@pytest.mark.spec("BL-L8")
+def test_basic_likeness_of_values_is_that_of_groups():
+    values, groups = BetaLikeness(0.5, "basic"), BetaLikeness(0.5, "basic", groups=("r0", "r1.1"))
+    for _, totals, vectors in instances(6, examples(60), 6):
+        judged = Classes(totals, vectors)
+        assert groups.failing(judged).tolist() == values.failing(judged).tolist()
+
+
+def test_with_losses_bounded_no_value_may_be_absent():
+    whole = Classes([5, 5, 5, 5, 5], [[5, 5, 5, 5, 5]])
+    assert BetaLikeness(1, beta_negative=0.9).implied(whole) == at_least_values(5, None)
+    replaced = BetaLikeness(1, groups=("r0", "r1"), values_in_groups="free", beta_negative=0.9)
+    assert replaced.implied(whole) == at_least_values(2, None)
+
+
+@pytest.mark.parametrize(
+    ("groups", "pointer"),
+    [(("r0", "nobody"), "/groups/1"), (("r1", "r1.1"), "/groups"), (("3",), "/groups/0")],
+)
+def test_groups_that_are_none_and_groups_in_groups_are_refused(groups, pointer):
+    with pytest.raises(InvalidInput) as refused:
+        BetaLikeness(1, groups=groups).failing(Classes([1, 1, 1, 1, 1], [[1, 1, 1, 1, 1]]))
+    assert refused.value.faults[0].pointer == pointer
+
+
 def test_a_class_that_fits_into_no_mixture_is_lost_whole():
     judged = Classes([5, 5, 5, 5, 5], [[5, 0, 0, 0, 0], [0, 5, 5, 5, 5]])
     assert TCloseness(0.2).unavoidable(judged).tolist() == [5, 0]
@@ -193,6 +263,8 @@ def test_an_order_has_no_place_for_missing_values():
         lambda: BetaLikeness(0),
         lambda: BetaLikeness(2e6),
         lambda: BetaLikeness(math.nan),
+        lambda: BetaLikeness(1, beta_negative=1),
+        lambda: BetaLikeness(1, beta_negative=-0.1),
         lambda: DeltaDisclosure(0),
     ],
 )

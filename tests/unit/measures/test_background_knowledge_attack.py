@@ -261,3 +261,61 @@ def test_statements_tell_nothing_of_what_is_suppressed():
     result = attacked(found, CellRule(shown), attribute="s", suppressed="own_block", confidence=0.9)
     of_t = next(own for own in result.eliminations if own.learnt == "t")
     assert (of_t.records_exposed, of_t.by_value.belief) == (0, 0.5)
+
+
+def one_class(counts):
+    return tables.one_class(dict(zip("abc", counts, strict=True)))
+
+
+@pytest.mark.spec("BL-T19")
+@pytest.mark.parametrize(
+    ("known", "target", "beliefs"),
+    [((3, 4), 1, {"a": 0.5, "b": 0.25, "c": 0.25}), ((1, 2, 3, 4, 6), 5, {"b": 1.0})],
+)
+def test_who_knows_others_of_the_class_takes_them_out(known, target, beliefs):
+    """Of (2, 3, 1) the records known are (0, 2, 0), then (2, 2, 1)."""
+    assert believed(attacked(one_class((2, 3, 1)), known_records=known, target=target)) == beliefs
+
+
+def worst_by_hand(classes, known):
+    """The strongest belief in the value of a record once these are known, by loops; classes are lists."""
+    worst = 0.0
+    for g, values in enumerate(classes):
+        left = [v for i, v in enumerate(values) if (g, i) not in known]
+        worst = max([worst, *(left.count(v) / len(left) for v in left)])
+    return worst
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_random_shares_of_known_records_are_those_of_loops(share):
+    classes = ["aab", "abcc", "abc", "ab"]
+    rows = [(f"place {g}", value) for g, values in enumerate(classes) for value in values]
+    found = tables.table(
+        ("place", "value"), (tables.flat(r[0] for r in rows), tables.flat("abc")), rows, {"value"}
+    )
+    names = [(g, i) for g, values in enumerate(classes) for i in range(len(values))]
+    result = attacked(found, known_share=share, known_draws=40, known_seed=3)
+    rng, n = np.random.default_rng(3), round(share * len(names))
+    worst = [
+        worst_by_hand(classes, {names[i] for i in rng.choice(len(names), n, replace=False)})
+        for _ in range(40)
+    ]
+    corruption = result.corruption
+    assert corruption.known_records == n
+    assert corruption.mean_belief == pytest.approx(np.mean(worst))
+    assert corruption.quantiles == tuple(sorted(worst)[i] for i in (0, 9, 19, 29, 39))
+    assert attacked(found, known_share=share, known_draws=40, known_seed=3) == result
+    # What nobody corrupted says of the same release is unchanged.
+    assert replace(result, corruption=None) == attacked(found)
+
+
+def test_known_records_stay_known_when_others_are_drawn():
+    """Five of six are known, and half of the one that is left is nobody, in every draw."""
+    found = attacked(one_class((2, 3, 1)), known_records=(1, 2, 3, 4, 6), known_share=0.4, known_draws=2)
+    assert found.corruption.known_records == 0
+    assert (found.corruption.mean_belief, found.corruption.quantiles) == (1, (1,) * 5)
+
+
+def test_of_a_class_of_which_all_are_known_nothing_is_left_to_believe():
+    found = attacked(one_class((2, 3, 1)), known_share=0.99, known_draws=1)
+    assert (found.corruption.known_records, found.corruption.mean_belief) == (6, 0)

@@ -1,7 +1,9 @@
 """β-likeness as a measure: worst class and value, caps, references, and what a β implies."""
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from app.domain.errors import InvalidInput, NotSupported
@@ -141,3 +143,64 @@ def test_a_table_without_any_value_has_no_shares():
     with pytest.raises(NotSupported):
         measured(BETA_LIKENESS, found, missing_sensitive="excluded")
     assert measured(BETA_LIKENESS, found).beta_basic == 0
+
+
+NESTED = {"a1": ["a"], "a2": ["a"], "b1": ["b"], "b2": ["b"], "c": [None], "a": [None], "b": [None]}
+
+
+def grouped(classes, **parameters):
+    return measured(BETA_LIKENESS, of_classes(classes, ("a1", "a2", "b1", "b2", "c"), NESTED), **parameters)
+
+
+@pytest.mark.spec("BL-T20", "BL-L8", "BL-11")
+def test_likeness_of_values_is_not_that_of_groups():
+    """Erratum 13: leaves satisfy the enhanced one, the groups {a1, a2} and {b1, b2} for no β."""
+    classes = [(8, 8, 2, 2, 0), (0, 0, 10, 10, 0)]
+    assert grouped(classes, beta=1).is_met
+    for values_in_groups in ("bounded", "free"):
+        found = grouped(classes, beta=1, groups=("a", "b"), values_in_groups=values_in_groups)
+        assert (found.is_met, found.classes_failing, found.records_failing) == (False, 2, 40)
+        assert (found.beta_basic, found.beta_enhanced, found.caps_broken) == (1, math.inf, 2)
+        assert [(own.value, own.with_value) for own in found.caps] == [("a", 16), ("b", 20)]
+        assert found.caps[0].bound == pytest.approx(0.766516292750)
+        assert found.values_unused == 1
+
+
+def test_groups_in_place_of_values_leave_these_free_and_others_bounded():
+    """b1 fills half of the second class; c, which is in no group, stays bounded by itself."""
+    classes = [(4, 4, 0, 8, 4), (4, 4, 8, 0, 4)]
+    assert grouped(classes, beta=1).beta_basic == 1
+    free = grouped(classes, beta=1, groups=("a", "b"), values_in_groups="free")
+    assert (free.values, free.beta_basic, free.beta_negative, free.is_met) == (3, 0, 0, True)
+    assert {own.value for own in free.by_value} == {"a", "b", "c"}
+    both = grouped(classes, beta=1, groups=("a", "b"))
+    assert (both.values, both.beta_basic, both.beta_negative) == (7, 1, 1)
+    moved = grouped([(4, 4, 0, 6, 6), (4, 4, 8, 2, 2)], beta=0.2, groups=("a", "b"), values_in_groups="free")
+    assert (moved.worst.value, moved.beta_basic, moved.classes_failing) == ("c", 0.5, 2)
+
+
+@pytest.mark.parametrize(("most", "met"), [(0.5, True), (0.4999999999, False), (0.9, True), (None, True)])
+def test_losses_are_bounded_exactly(most, met):
+    """(4,1,1) has half of what the second value has in all; at the bound passes."""
+    found = likeness([(4, 1, 1), (2, 3, 1)], beta=2, beta_negative=most)
+    assert (found.is_met, found.classes_failing) == (met, 0 if met else 1)
+
+
+def test_an_absent_value_breaks_every_bound_of_losses():
+    found = likeness([(4, 0, 2), (2, 4, 0)], beta=2, beta_negative=0.999)
+    assert (found.is_met, found.classes_failing, found.beta_negative) == (False, 2, 1)
+
+
+def test_groups_beside_a_reference_are_shares_of_it():
+    reference = {"a1": 1, "a2": 1, "b1": 3, "b2": 3}
+    found = grouped([(1, 3, 2, 2, 0)], groups=("a",), values_in_groups="free", reference=reference)
+    assert (found.worst.value, found.worst.in_table, found.worst.gain) == ("a", 0.25, 1)
+
+
+def test_groups_that_are_none_are_refused_and_so_are_persons():
+    with pytest.raises(InvalidInput) as refused:
+        grouped([(1, 1, 1, 1, 1)], groups=("a", "c"))
+    assert refused.value.faults[0].pointer == "/measure/groups/1"
+    own = of_classes([(2, 1, 1, 1, 1)], ("a1", "a2", "b1", "b2", "c"), NESTED)
+    with pytest.raises(NotSupported):
+        measured(BETA_LIKENESS, replace(own, persons=np.array([0, 0, 1, 2, 3, 4], np.int32)), groups=("a",))
