@@ -339,5 +339,7 @@ def _are_usual(privacy: Sequence[Json]) -> bool:
         and own.get("attribute") is not None
         and own.get("distance", "equal") == "equal"
         and own.get("bound", "enhanced") == "enhanced"
+        and own.get("groups") is None
+        and own.get("beta_negative") is None
         for own in privacy[1:]
     )

@@ -208,6 +208,8 @@ def test_nothing_stands_beside_likeness_of_persons_or_where_it_is_not_asked():
     likeness = (KAnonymity(2), BetaLikeness(2, attribute="s"))
     persons = weaker_than_likeness(Alternatives(likeness, 0.1), table_of(1, persons=20))
     assert persons == weaker_than_likeness(Alternatives(likeness[:1], 0.1), table_of(1)) == {}
+    of_groups = BetaLikeness(2, attribute="s", groups=("pair 0",), values_in_groups="free")
+    assert weaker_than_likeness(Alternatives((KAnonymity(2), of_groups), 0.1), table_of(1)) == {}
     with pytest.raises(InvalidInput) as refused:
         AlternativesPlan(table_of(1), Alternatives((KAnonymity(2), BetaLikeness(2, attribute="q")), 0.1))
     assert refused.value.faults[0].pointer == "/objective/privacy/1/attribute"

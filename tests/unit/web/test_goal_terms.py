@@ -140,6 +140,8 @@ def test_an_optimisation_is_asked_again_as_it_was_asked(template, changed):
         {"privacy": [{"kind": "k_map", "k": 5}]},
         {"privacy": [{"kind": "k_anonymity", "k": 5}, {"kind": "entropy_l_diversity", "l": 3}]},
         {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE, "bound": "basic"}]},
+        {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE, "groups": ["bad"]}]},
+        {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE, "beta_negative": 0.5}]},
         {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE}, {**CLOSE}]},
         {"suppressed": "own_block"},
         {"loss": {"kind": "geometric", "suppression_factor": 1}},

@@ -93,10 +93,10 @@ def weaker_than_likeness(asked: Alternatives, table: Table) -> dict[tuple[Criter
     """The question as it was asked, by its criteria of β-likeness, and with what these imply in their place.
 
     That is the distinct ℓ, and the t, which every class has that is β-like: neither loses more, and neither
-    bounds what a reader gains on a single value. Nothing without β-likeness, or where a person may have
-    several values: nothing is implied then.
+    bounds what a reader gains on a single value. Nothing without β-likeness of single values, or where a
+    person may have several: nothing is implied then.
     """
-    likeness = tuple(own for own in asked.privacy if isinstance(own, BetaLikeness))
+    likeness = tuple(own for own in asked.privacy if isinstance(own, BetaLikeness) and own.groups is None)
     if not likeness or table.persons is not None:
         return {}
     base = problem_of(asked)
