@@ -108,13 +108,6 @@ OPTIMISATIONS: Final = bodies(
         "solver": {"kind": "burel", "seed": 1, "slack_margin": "auto"},
     },
     {
-        "name": "cut-optimum",
-        "dataset": "residents",
-        "objective": {"kind": "min_loss", "privacy": [{"kind": "beta_likeness", "beta": 2}], "loss": "ail"},
-        "scope": "record_level",
-        "solver": "mondrian",
-    },
-    {
         "name": "members-compared",
         "dataset": "members",
         "objective": {
@@ -142,7 +135,6 @@ OPTIMISATIONS: Final = bodies(
     weighed_optimum="2-anonymity, the city worth three times the others, the greatest losses compared first",
     recoded_optimum="2-anonymity with levels of their own for every record, none suppressed",
     like_optimum="2-likeness by BUREL: rows are chosen without a look at sensitive values of like frequency",
-    cut_optimum="2-likeness by median cuts",
     members_compared="2-anonymity in several ways side by side, with what each of them shows",
     aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from app.domain.arrays import Bools, Levels, Longs
+from app.domain.classes.gains import CAP_TOLERANCE, frequency_bounds
 from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.quasi_part import hidden_further, required_quasi_identifiers, shown_at
 from app.domain.classes.ratios import as_written
@@ -283,6 +284,20 @@ class BurelPlan(PartitionPlan):
         self._require_places(table, self._sensitive)
         if solver.slack_margin == "auto":
             self.seconds *= len(MARGINS)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a single value, or one that occurs once, means for the classes."""
+        counts, asked = self._records.whole.counts(self._likeness.attribute), self._likeness
+        if counts.n_values == 1:
+            return (
+                "There is one sensitive value: classes have one record unless k_anonymity asks for more.",
+            )
+        rarest = counts.totals.min(keepdims=True)
+        share = frequency_bounds(rarest, counts.population, as_written(asked.beta), asked.bound)[0]
+        least = f"{math.ceil((1 - CAP_TOLERANCE) / share):,} of {counts.population:,}"
+        said = f"A sensitive value occurs once: its class has at least {least} records."
+        return (said,) if rarest[0] == 1 else ()
 
     def _fits(self, criterion: Criterion) -> bool:
         return isinstance(criterion, BetaLikeness | KAnonymity)
