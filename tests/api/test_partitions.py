@@ -131,6 +131,7 @@ async def test_median_cuts_take_criteria_whose_classes_pass_together(api, points
         ({"budget": {"max_nodes": 5}}, "/budget", "max_nodes"),
         ({"objective": {"suppression_limit": 0.1}}, "/objective/suppression_limit", "suppressed"),
         ({"objective": {"loss": "discernibility"}}, "/objective/loss/kind", "geometric"),
+        ({"objective": {"local_recoding": True}}, "/objective/local_recoding", "out"),
         ({"solver": "btda"}, "/solver", "mondrian"),
         ({"solver": {"kind": "burel", "slack_margin": 1}}, "/solver/slack_margin", ""),
         ({"objective": {"privacy": [{"kind": "beta_likeness", "beta": 0}]}}, "/objective/privacy/0/beta", ""),

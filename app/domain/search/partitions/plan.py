@@ -80,7 +80,7 @@ class PartitionPlan(ABC):
     _instead: str
     _most_places: float = math.inf
 
-    def __init__(self, table: Table, problem: AnonymityProblem, budget: Budget = UNLIMITED) -> None:
+    def __init__(self, table: Table, problem: AnonymityProblem, budget: Budget) -> None:
         self._require(table, problem, budget)
         self._whole, self._of_sensitive = table, problem.levels_of_sensitive(table)
         self._table = shown_at(table, self._of_sensitive)
@@ -115,8 +115,7 @@ class PartitionPlan(ABC):
         except HaltedError:
             return _Found(complete=False).encoded()
         best = min(found, key=lambda own: own.loss)
-        criteria = ClassCriteria(self._table, self._problem)
-        cells = Cells(self._table, self._loss)
+        cells, criteria = Cells(self._table, self._loss), ClassCriteria(self._table, self._problem)
         bound = bound_of(cells, criteria, self._problem.loss, lambda: 0.0)
         bound.raise_by("little", best.loss, Course(halted=halted))
         return replace(best, bound=bound.least).encoded()
@@ -193,26 +192,15 @@ class PartitionPlan(ABC):
         kinds = ", ".join(kind for kind in OF_CELLS if kind != "squared_error")
         wrong = {
             "/scope": (problem.scope != "record_level", "Ask for record_level."),
-            "/objective/suppression_limit": (
-                problem.suppression_limit > 0,
-                "Leave it out: nobody is suppressed.",
-            ),
+            "/objective/suppression_limit": (problem.suppression_limit > 0, "Nobody is suppressed."),
+            "/objective/local_recoding": (problem.local_recoding, "Leave it out."),
             "/objective/loss/kind": (problem.loss.kind not in OF_CELLS, f"Choose one of: {kinds}."),
             "/budget": (budget != UNLIMITED, "Leave max_nodes and relative_gap out: no rules are visited."),
         }
         said = f"The solver {self.solver} does not take this."
-        refuse(
-            [
-                Fault(at, "not-applicable", said, remedy)
-                for at, (is_wrong, remedy) in wrong.items()
-                if is_wrong
-            ]
-        )
+        refuse([Fault(at, "not-applicable", said, own) for at, (is_so, own) in wrong.items() if is_so])
         if table.persons is not None:
-            raise NotSupported(
-                f"The solver {self.solver} takes one record of each person.",
-                f"Search a table with {ONE_ROW}.",
-            )
+            raise NotSupported(f"{self.solver} takes one record of each person.", f"Give {ONE_ROW}.")
         for j in required_quasi_identifiers(table):
             table.hierarchies[j].require_tree("A least common node", "leave the solver out")
             self._require_places(table, j)
@@ -266,14 +254,9 @@ class BurelPlan(PartitionPlan):
 
     solver = Burel.name
     _most_places = 2**burel.MOST_BITS
-    _instead = (
-        "Take one criterion beta_likeness, and k_anonymity beside it for the size of classes; others are for "
-        "the solver mondrian, or for none."
-    )
+    _instead = "Take one criterion beta_likeness, k_anonymity beside it for sizes, or the solver mondrian."
 
-    def __init__(
-        self, table: Table, problem: AnonymityProblem, solver: Burel, budget: Budget = UNLIMITED
-    ) -> None:
+    def __init__(self, table: Table, problem: AnonymityProblem, solver: Burel, budget: Budget) -> None:
         super().__init__(table, problem, budget)
         self._asked = solver
         likeness = [own for own in problem.privacy if isinstance(own, BetaLikeness)]
@@ -290,9 +273,7 @@ class BurelPlan(PartitionPlan):
         """What a single value, or one that occurs once, means for the classes."""
         counts, asked = self._records.whole.counts(self._likeness.attribute), self._likeness
         if counts.n_values == 1:
-            return (
-                "There is one sensitive value: classes have one record unless k_anonymity asks for more.",
-            )
+            return ("There is one sensitive value: without k_anonymity classes have one record.",)
         rarest = counts.totals.min(keepdims=True)
         share = frequency_bounds(rarest, counts.population, as_written(asked.beta), asked.bound)[0]
         least = f"{math.ceil((1 - CAP_TOLERANCE) / share):,} of {counts.population:,}"
