@@ -52,6 +52,7 @@ def leaves_of(
     return [tuple(own) for own in found.tolist()]
 
 
+@pytest.mark.spec("BL-T4")
 @pytest.mark.parametrize(
     ("counts", "beta", "expected"),
     [
@@ -71,6 +72,7 @@ def test_buckets_are_the_fewest_runs(counts: tuple[int, ...], beta: str, expecte
     assert buckets_of(counts, beta) == expected
 
 
+@pytest.mark.spec("BL-T3")
 def test_margin_leaves_a_share_of_the_bound_free() -> None:
     counts = (2, 3, 3, 3, 4, 4)
     assert buckets_of(counts, "2", "0.1") == [[0, 1], [2, 3], [4, 5]]
@@ -82,6 +84,7 @@ def test_margin_leaves_a_share_of_the_bound_free() -> None:
     assert buckets_of((10, 10, 10), "1", "1e-17") == [[0], [1], [2]]
 
 
+@pytest.mark.spec("BL-T23")
 def test_buckets_of_the_surrogate() -> None:
     counts = marginal(100_000)
     assert counts[:15].tolist() == [
@@ -95,6 +98,7 @@ def test_buckets_of_the_surrogate() -> None:
     assert spare == [25, 19, 17, 16]
 
 
+@pytest.mark.spec("BL-T3", "BL-T5")
 def test_sizes_of_classes() -> None:
     assert leaves_of((5, 6, 8), (2, 3, 4), 2) == [(1, 1, 2), (1, 2, 2), (3, 3, 4)]
     of_three = ((3, 5, 8), (3, 5, 8), 1)
@@ -109,6 +113,7 @@ def test_sizes_of_classes() -> None:
     assert leaves_of((7,), (7,), 1, k_min=3) == [(3,), (4,)]
 
 
+@pytest.mark.spec("BL-T6")
 def test_hilbert_curve() -> None:
     square = np.array([[x, y] for x in range(4) for y in range(4)]).T
     assert hilbert(square, 2).reshape(4, 4).tolist() == [
@@ -131,6 +136,7 @@ def test_positions_longer_than_a_word_are_exact() -> None:
     assert found.tolist() == by_hand
 
 
+@pytest.mark.spec("BL-T6")
 def test_cells_of_the_grid() -> None:
     assert grid(np.array([(40 - 17) / 78]), 8).tolist() == [75]
     assert grid(np.array([(56 - 17) / 78]), 4).tolist() == [8]
@@ -161,6 +167,7 @@ def gain(of: Longs) -> float:
     return float(greatest_gains(counts, Gains.of(counts)).max())
 
 
+@pytest.mark.spec("BL-T8")
 def test_burel_end_to_end() -> None:
     curve = hilbert(POINTS, 4)
     assert curve.tolist() == [
@@ -197,6 +204,7 @@ def cut(fails: Callable[[SensitiveCounts], Bools]) -> Longs:
     return median_cuts(axes, np.ones(len(VALUES), dtype=np.int64), passes)
 
 
+@pytest.mark.spec("BL-T11")
 @pytest.mark.parametrize(
     ("beta", "classes", "loss", "attained"),
     [
@@ -224,6 +232,7 @@ def test_median_cuts_under_likeness(
     assert gain(of) == pytest.approx(attained, abs=1e-12)
 
 
+@pytest.mark.spec("BL-T11")
 def test_median_cuts_under_disclosure_and_closeness() -> None:
     delta = implied_delta(np.bincount(VALUES), 2)
     of = cut(lambda counts: disclosing(counts, Fraction(delta), "e"))
