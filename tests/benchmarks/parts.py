@@ -46,6 +46,7 @@ PARTS: Final = (
         "levels of their own for every record of Adult and the credit cards",
         needs="arx-adult",
     ),
+    Part("partitions", "tests.benchmarks.partitions", "classes of half a million records by BUREL and cuts"),
     Part(
         "models",
         "tests.benchmarks.models",

@@ -97,6 +97,17 @@ OPTIMISATIONS: Final = bodies(
         "scope": "record_level",
     },
     {
+        "name": "like-optimum",
+        "dataset": "residents",
+        "objective": {
+            "kind": "min_loss",
+            "privacy": [{"kind": "beta_likeness", "beta": 2}, {"kind": "k_anonymity", "k": 2}],
+            "loss": "ail",
+        },
+        "scope": "record_level",
+        "solver": {"kind": "burel", "seed": 1, "slack_margin": "auto"},
+    },
+    {
         "name": "members-compared",
         "dataset": "members",
         "objective": {
@@ -123,6 +134,7 @@ OPTIMISATIONS: Final = bodies(
     diverse_optimum="several privacy criteria at once, and all rules that disclose as much as they can",
     weighed_optimum="2-anonymity, the city worth three times the others, the greatest losses compared first",
     recoded_optimum="2-anonymity with levels of their own for every record, none suppressed",
+    like_optimum="2-likeness by BUREL: rows are chosen without a look at sensitive values of like frequency",
     members_compared="2-anonymity in several ways side by side, with what each of them shows",
     aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",

@@ -61,7 +61,7 @@ class NewOptimisation(ScoringFields):
         objective: Objective = value_of(self.objective, "/objective")
         if isinstance(objective, OfPrivacy):
             # What would be ignored is refused; its default may be spelled out.
-            taken = _OF_MIN_LOSS if isinstance(objective, MinLoss) else _OF_MIN_LOSS - {"scope"}
+            taken = _OF_MIN_LOSS if isinstance(objective, MinLoss) else _OF_MIN_LOSS - {"scope", "solver"}
             faults = [
                 Fault(
                     f"/{name}",
@@ -91,7 +91,7 @@ class NewOptimisation(ScoringFields):
         )
 
 
-_OF_MIN_LOSS: Final = {"name", "dataset", "dictionary", "objective", "scope", "budget"}
+_OF_MIN_LOSS: Final = {"name", "dataset", "dictionary", "objective", "scope", "solver", "budget"}
 
 
 class OptimisationSummary(ShownAttacker, Resource):

@@ -108,6 +108,21 @@ class RecodingRound(Answer):
     records: Annotated[Count, Field(description="Records that it discloses.", examples=[3])]
 
 
+class PartitionMade(Answer):
+    """What a solver made that partitions the records."""
+
+    parts: Annotated[Count, Field(examples=[280])]
+    """Classes, before those that show the same were counted as one."""
+    silent_records: Annotated[Count, Field(examples=[0])]
+    """Records of classes whose least common nodes are all ⊥: they meet the criteria, and leave with their
+    sensitive values, but measures count them as suppressed.
+    """
+    buckets: Annotated[Count | None, Field(examples=[25])] = None
+    """Of `burel`: groups of sensitive values of similar frequency."""
+    slack_margin: Annotated[Number | None, Field(examples=[0.05])] = None
+    """Of `burel`: the share of their bound that buckets of several values leave free."""
+
+
 class LossResult(Found):
     """What a search for the least loss of information found.
 
@@ -145,6 +160,8 @@ class LossResult(Found):
     loses, times its weight. The `loss` of a `rank` is the greatest of them. Null otherwise, and where records
     have levels of their own.
     """
+    partition: PartitionMade | None = None
+    """Of the solvers `burel` and `mondrian`; null for others."""
 
 
 class SearchResult(Found):

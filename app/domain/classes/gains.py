@@ -201,18 +201,22 @@ def greatest_ratios(counts: SensitiveCounts, gains: Gains, absent_count: bool = 
     return np.where(lacks_values(counts), np.inf, present) if absent_count else present
 
 
+def exceeding(own: Gains, limits: Floats, beta: Fraction, bound: LikenessBound) -> Bools:
+    """Which shares are above the ``limits`` of their values, which are as of :func:`frequency_bounds`."""
+    most = limits * own.sizes
+    above: Bools = own.amounts > most * (1 + NEAR)
+    # What rounding may decide, few of them, is compared exactly.
+    near = np.flatnonzero(~above & (own.amounts > most * (1 - NEAR)))
+    if len(near):
+        compared = Gains(own.amounts[near], own.sizes[near], own.totals[near], own.population)
+        above[near] = compared.exceed(beta, bound)
+    return above
+
+
 def unlike(counts: SensitiveCounts, beta: Fraction, bound: LikenessBound) -> Bools:
     """(G,) which classes violate β-likeness."""
-    population = counts.population
-    limits = frequency_bounds(counts.totals, population, beta, bound)[counts.values]
-    limits *= counts.sizes[counts.of_entry]
-    above: Bools = counts.counts > limits * (1 + NEAR)
-    # What rounding may decide, few entries, is compared exactly.
-    near = np.flatnonzero(~above & (counts.counts > limits * (1 - NEAR)))
-    if len(near):
-        sizes, totals = counts.sizes[counts.of_entry[near]], counts.totals[counts.values[near]]
-        above[near] = Gains(counts.counts[near], sizes, totals, population).exceed(beta, bound)
-    return any_by_class(counts, above)
+    limits = frequency_bounds(counts.totals, counts.population, beta, bound)[counts.values]
+    return any_by_class(counts, exceeding(Gains.of(counts), limits, beta, bound))
 
 
 def losing(counts: SensitiveCounts, most: float | None) -> Bools:

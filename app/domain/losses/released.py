@@ -164,7 +164,7 @@ def losses_within_classes(
         if isinstance(cost, NumberRange):
             costs = cost.within(own, at)
         elif hierarchy.is_tree:
-            nodes = _common_ancestors(hierarchy, own, at)
+            nodes = common_ancestors(hierarchy, own, at)
             costs = cost.of(nodes, nodes)
         else:
             return None
@@ -174,7 +174,7 @@ def losses_within_classes(
     return found
 
 
-def _common_ancestors(hierarchy: Hierarchy, own: Ints, starts: Longs) -> Ints:
+def common_ancestors(hierarchy: Hierarchy, own: Ints, starts: Longs) -> Ints:
     """Per class the least common ancestor of its values in a tree.
 
     Nodes are in depth-first order: what is above the first and the last is above all between.

@@ -20,9 +20,11 @@ from app.domain.search.solvers import (
     Aruba,
     Auto,
     BranchAndBound,
+    Burel,
     Candidates,
     Enumeration,
     Genetic,
+    Mondrian,
     Solver,
     TopDown,
 )
@@ -76,6 +78,11 @@ def needs_criteria(context: SearchContext, problem: Problem, parameters: object)
     if kind != "aggregate":
         return None
     return f"Given rules are compared by risk and utility, not by {kind}. Leave the solver out."
+
+
+def needs_min_loss(context: SearchContext, problem: Problem, parameters: Solver) -> str:
+    """Refuse every objective of risk and utility."""
+    return f"{parameters.name} makes classes that meet privacy criteria. Ask for the objective min_loss."
 
 
 def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -> str | None:
@@ -166,5 +173,15 @@ SEARCHES: Final[tuple[AnySearch, ...]] = (
         1, "The best of rules that are given",
         "Fouad (2012), algorithm 1; Definitions: enumeration", "exact", Candidates, _SCORED, True,
         needs_criteria,
+    ),
+    SearchEntry(
+        1, "For min_loss: classes that are β-like whichever of a bucket's rows they take, each cell their "
+        "least common node", "Cao and Karras (2012), section 4", "heuristic", Burel, frozenset(), False,
+        needs_min_loss,
+    ),
+    SearchEntry(
+        1, "For min_loss: classes cut at medians while both halves meet all criteria, each cell their least "
+        "common node", "LeFevre et al. (2006); Cao and Karras (2012), section 6", "heuristic", Mondrian,
+        frozenset(), False, needs_min_loss,
     ),
 )  # fmt: skip

@@ -29,6 +29,7 @@ from app.domain.search.lattices.search import LatticeSolver
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.objectives import AggregateObjective, Lagrangian
 from app.domain.search.outcome import Outcome
+from app.domain.search.partitions.plan import BurelPlan, MondrianPlan
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules.candidates import CandidatesPlan
 from app.domain.search.record_rules.instance import RecordInstance
@@ -41,8 +42,10 @@ from app.domain.search.solvers import (
     Aruba,
     Auto,
     BranchAndBound,
+    Burel,
     Candidates,
     Enumeration,
+    Mondrian,
     Solver,
 )
 from app.domain.search.table_rules.portfolio import plan_table
@@ -51,7 +54,7 @@ from app.domain.search.table_rules.table_level import TableEnumeration, TableIns
 from app.domain.search.table_rules.table_search import TableSearch
 from app.domain.tables.table import Table
 
-LeastLossPlan = AnonymityPlan | LeastLossOfEnds | RecodingPlan
+LeastLossPlan = AnonymityPlan | LeastLossOfEnds | RecodingPlan | BurelPlan | MondrianPlan
 
 RULES_LIMIT = 2_000_000
 
@@ -61,11 +64,24 @@ def least_loss_plan(
     problem: AnonymityProblem,
     budget: Budget = UNLIMITED,
     dictionary: Dictionary | None = None,
+    solver: Solver = AUTO,
 ) -> LeastLossPlan:
     """The plan of the search for a problem; ``dictionary`` is the population where criteria need one.
 
-    A quasi-identifier whose hierarchy is no tree has its lowest and its highest level alone.
+    A quasi-identifier whose hierarchy is no tree has its lowest and its highest level alone. InvalidInput for
+    a solver that scores rules.
     """
+    if isinstance(solver, Burel):
+        return BurelPlan(table, problem, solver, budget)
+    if isinstance(solver, Mondrian):
+        return MondrianPlan(table, problem, budget)
+    if not isinstance(solver, Auto):
+        raise InvalidInput.of(
+            "/solver",
+            "not-applicable",
+            f"The solver {solver.name} scores rules; min_loss looks at the dataset alone.",
+            f"Choose {AUTO.name}, {Burel.name} or {Mondrian.name}.",
+        )
     if problem.scope == "record_level" or problem.local_recoding:
         return RecodingPlan(table, problem, budget, dictionary)
     ends = table_of_ends(table, table.quasi_identifiers)

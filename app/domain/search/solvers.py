@@ -122,7 +122,38 @@ class Approx:
     ] = True  # fmt: skip
 
 
-Solver = Auto | Enumeration | BranchAndBound | TopDown | Aruba | Genetic | Candidates | Approx
+@dataclass(frozen=True)
+class Burel:
+    """BUREL, for one criterion of β-likeness and k-anonymity beside it: rows of buckets of values."""
+
+    name: ClassVar[str] = "burel"
+    seed: Seed = 0
+    start: Annotated[
+        Literal["random", "first"],
+        doc("Around which record a class is made: any that is left, or the first along the Hilbert curve."),
+    ] = "random"
+    slack_margin: Annotated[
+        Annotated[float, Ge(0), Lt(1)] | Literal["auto"],
+        doc(
+            "Share of the bound that buckets of several values leave free, which makes room for smaller "
+            "classes. `auto` tries 0, 0.05, 0.1, 0.2 and 0.3 and keeps what loses least."
+        ),
+    ] = 0.0
+    rounding: Annotated[
+        Literal["half_down", "half_up", "half_even"], doc("How the half of an odd number is rounded.")
+    ] = "half_down"
+
+
+@dataclass(frozen=True)
+class Mondrian:
+    """Median cuts across the widest quasi-identifier, as long as both halves meet all criteria."""
+
+    name: ClassVar[str] = "mondrian"
+
+
+Solver = (
+    Auto | Enumeration | BranchAndBound | TopDown | Aruba | Genetic | Candidates | Approx | Burel | Mondrian
+)
 
 SOLVERS: Final[dict[str, type[Solver]]] = {solver.name: solver for solver in get_args(Solver)}
 """Each by its name."""

@@ -15,6 +15,7 @@ from app.domain.search.blocks import BlockedSearch, SearchPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.objectives import Alternatives, MinLoss
 from app.domain.search.outcome import Outcome
+from app.domain.search.partitions.plan import BurelPlan
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import AUTO, Solver
@@ -215,6 +216,7 @@ class AnonymityWork(OptimisationWork):
         super().__init__(search, question)
         self._search = search
         self._table = table
+        self.notes = search.notes if isinstance(search, BurelPlan) else ()
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result, and the rule that was found."""
@@ -267,7 +269,8 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
             return OptimisationQuestion(stored, sources, ScoringOptions(), objective, budget)
         if isinstance(objective, MinLoss):
             problem = AnonymityProblem.of(objective, scope)
-            return OptimisationQuestion(stored, sources, ScoringOptions(), problem, budget)
+            solver = solver_of(document["solver"])
+            return OptimisationQuestion(stored, sources, ScoringOptions(), problem, budget, solver)
         options = ScoringOptions.of(document)
         constraint, aggregate = document.get("constraint", "per_record"), document.get("aggregate", "average")
         return OptimisationQuestion(
@@ -294,7 +297,9 @@ class OptimisationPreparation(SearchPreparation[OptimisationQuestion]):
             if isinstance(problem, Alternatives):
                 search = await asyncio.to_thread(AlternativesPlan, table, problem, budget, dictionary)
                 return AlternativesWork(search, table, problem, question)
-            least = await asyncio.to_thread(least_loss_plan, table, problem, budget, dictionary)
+            least = await asyncio.to_thread(
+                least_loss_plan, table, problem, budget, dictionary, question.solver
+            )
             return AnonymityWork(least, table, question)
         scoring = await load_scoring(self._loader, tenant, sources, question.options)
 

@@ -122,7 +122,10 @@ class OptimisationService(SearchService[CreateOptimisation, OptimisationQuestion
                 return OptimisationQuestion(new, sources, request.options, objective, request.budget), new
             least = AnonymityProblem.of(objective, request.scope)
             new = _least_loss(request, least.to_document(), sources)
-            return OptimisationQuestion(new, sources, request.options, least, request.budget), new
+            question = OptimisationQuestion(
+                new, sources, request.options, least, request.budget, request.solver
+            )
+            return question, new
         request = _resolved(request, sources)
         candidates = {pointer: await work.resources.get(kind, ref) for pointer, kind, ref in request.named}
         _require_rules_of(sources.dataset, candidates)
@@ -232,10 +235,11 @@ _IGNORED: Final = (
 
 def _least_loss(request: CreateOptimisation, asked: JsonObject, sources: Sources) -> NewResource:
     """The question for the least loss: it rests on the dataset and on nothing that scores its rules."""
-    document = {**asked, "solver": AUTO.name, **request.budget.document()}
+    solver = solver_document(request.solver)
+    document = {**asked, "solver": solver, **request.budget.document()}
     shown = {
         **dict.fromkeys(("utility", "absent_policy", "risk_model", "consistency", "attacker_view")),
-        "solver": AUTO.name,
+        "solver": solver,
         "warnings": warnings_about(sources.dataset, Role.QUASI_IDENTIFIER),
         **({"notes": [_IGNORED]} if request.ignores_dictionary else {}),
     }

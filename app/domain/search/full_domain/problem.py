@@ -210,6 +210,19 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Partitioned:
+    """Into how many classes records were partitioned; of BUREL by how many buckets, and with which margin.
+
+    Of ``silent_records`` no quasi-identifier is shown.
+    """
+
+    parts: int
+    silent_records: int
+    buckets: int | None = None
+    slack_margin: float | None = None
+
+
+@dataclass(frozen=True)
 class AnonymityOutcome:
     """The answer to an :class:`AnonymityProblem`.
 
@@ -237,6 +250,8 @@ class AnonymityOutcome:
         Where attributes or suppressed cells count otherwise than the loss is defined, or a rank is asked for:
         what each quasi-identifier loses under a table-level rule, times its weight of mean 1. The loss of a
         rank is the greatest of them.
+    partition
+        Of a solver that partitions the records what it made, before classes that show the same were joined.
     bounds
         Of the loss of the best rule there is.
     complete
@@ -267,6 +282,7 @@ class AnonymityOutcome:
     table_level_loss: float | None = None
     minimal: tuple[TableRule, ...] | None = None
     attribute_losses: tuple[tuple[str, float], ...] | None = None
+    partition: Partitioned | None = None
 
     @property
     def relative_gap(self) -> float | None:
@@ -295,6 +311,7 @@ class AnonymityOutcome:
             "rounds": [{"levels": self._levels(rule), "records": records} for rule, records in self.rounds],
             "table_level_loss": self.table_level_loss,
             **({} if losses is None else {"attribute_losses": dict(losses)}),
+            **({} if self.partition is None else {"partition": dataclasses.asdict(self.partition)}),
             "minimal_rules": None if self.minimal is None else [self._levels(own) for own in self.minimal],
             "lower_bound": None if self.bounds is None else to_json_number(self.bounds.lower),
             "gap": None if self.bounds is None else to_json_number(self.bounds.gap),

@@ -165,7 +165,7 @@ class RecodingPlan:
         complete = start.complete and found.complete
         start = replace(start, complete=complete, counters=counters, table_level_loss=start.loss)
         if found.steps is None:
-            return _bounded(start, start.loss, found.bound)
+            return bounded(start, start.loss, found.bound)
         cells = Cells(self._table, self._loss)
         flat = np.frombuffer(zlib.decompress(base64.b64decode(found.steps)), dtype="<i2")
         steps = flat.reshape(cells.most.shape, order="F")
@@ -188,7 +188,7 @@ class RecodingPlan:
                 for levels, records in found.rounds
             ),
         )
-        return _bounded(outcome, found.loss, found.bound)
+        return bounded(outcome, found.loss, found.bound)
 
     def suppressed_records(self, levels: Levels) -> Bools:
         """Which records (n,) a table-level rule suppresses, if that is the answer."""
@@ -332,7 +332,7 @@ def _begin_with(table: Table, problem: AnonymityProblem, budget: Budget) -> Budg
     return replace(budget, max_nodes=min(MOST_BEFORE, half or MOST_BEFORE))
 
 
-def _bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> AnonymityOutcome:
+def bounded(outcome: AnonymityOutcome, loss: float | None, bound: float) -> AnonymityOutcome:
     """The outcome with a bound of all recodings; optimal if it meets it."""
     if loss is None:
         return replace(outcome, status="heuristic", bounds=Bounds(bound, math.inf), refusals=())
