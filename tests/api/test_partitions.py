@@ -120,6 +120,8 @@ async def test_median_cuts_take_criteria_whose_classes_pass_together(api, points
     assert (await searched(api, points, "tmondrian", "mondrian", close))["partition"]["parts"] == 3
     few = await searched(api, points, "plain", "mondrian", {"kind": "k_anonymity", "k": 4})
     assert few["smallest_class"] >= 4
+    kept = await searched(api, points, "kept", "mondrian", LIKE | {"beta_negative": 0.5})
+    assert kept["partition"]["parts"] < 4
     both = await searched(api, points, "both", "mondrian", LIKE, {"kind": "k_anonymity", "k": 6})
     assert both["smallest_class"] >= 6
 
@@ -154,6 +156,7 @@ async def test_what_does_not_go_together_is_named(
         ("burel", [{"kind": "k_anonymity", "k": 2}], "0 criteria"),
         ("burel", [LIKE, LIKE | {"beta": 3}], "2 criteria"),
         ("burel", [LIKE, {"kind": "distinct_l_diversity", "l": 2}], "distinct_l_diversity"),
+        ("burel", [LIKE | {"beta_negative": 0.5}], "without groups and beta_negative"),
         ("mondrian", [{"kind": "average_risk", "threshold": 0.2}], ""),
     ],
 )

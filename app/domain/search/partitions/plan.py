@@ -254,7 +254,10 @@ class BurelPlan(PartitionPlan):
 
     solver = Burel.name
     _most_places = 2**burel.MOST_BITS
-    _instead = "Take one criterion beta_likeness, k_anonymity beside it for sizes, or the solver mondrian."
+    _instead = (
+        "Take one criterion beta_likeness without groups and beta_negative, k_anonymity beside it for sizes, "
+        "or the solver mondrian."
+    )
 
     def __init__(self, table: Table, problem: AnonymityProblem, solver: Burel, budget: Budget) -> None:
         super().__init__(table, problem, budget)
@@ -281,7 +284,10 @@ class BurelPlan(PartitionPlan):
         return (said,) if rarest[0] == 1 else ()
 
     def _fits(self, criterion: Criterion) -> bool:
-        return isinstance(criterion, BetaLikeness | KAnonymity)
+        if isinstance(criterion, BetaLikeness):
+            # Rows of a bucket are taken whatever they hold: nothing is promised of groups and of losses.
+            return criterion.groups is None and criterion.beta_negative is None
+        return isinstance(criterion, KAnonymity)
 
     def _partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
         table, asked, criterion = self._table, self._asked, self._likeness
