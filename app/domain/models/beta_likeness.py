@@ -27,7 +27,7 @@ from app.domain.classes.ratios import as_written
 from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
-from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, GainBound, Merging, ValueCriterion
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.drawn_gains import other_attribute
 from app.domain.models.drawn_likeness import likeness_of_draw
@@ -75,6 +75,11 @@ class BetaLikeness(ValueCriterion):
     ]
     bound: BoundOfValues = "enhanced"
     attribute: Attribute = None
+
+    @property
+    def gain_bound(self) -> GainBound:
+        """The gain of β by its bound."""
+        return GainBound(as_written(self.beta), self.bound, self.attribute)
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which some value is above its bound; exactly at it passes."""
