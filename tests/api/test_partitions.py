@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.fixture_f import post, upload
 from tests.api.optimisations import EXAMPLES, found, result_of
-from tests.unit.search.test_burel import ROWS
+from tests.oracles.burel_by_hand import ROWS
 
 pytestmark = pytest.mark.anyio
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from app.api.examples.assessments import QUESTION, TRIAL
 from app.api.examples.form import bodies
+from app.domain.models.beta_likeness import BetaLikeness
 
 OPTIMISATIONS: Final = bodies(
     {"name": "trial-optimum", **TRIAL, "objective": {"kind": "min_risk", "utility_floor": 4}},
@@ -101,7 +102,7 @@ OPTIMISATIONS: Final = bodies(
         "dataset": "residents",
         "objective": {
             "kind": "min_loss",
-            "privacy": [{"kind": "beta_likeness", "beta": 2}, {"kind": "k_anonymity", "k": 2}],
+            "privacy": [{"kind": BetaLikeness.kind, "beta": 2}, {"kind": "k_anonymity", "k": 2}],
             "loss": "ail",
         },
         "scope": "record_level",

@@ -27,10 +27,8 @@ from app.domain.classes.released import Release
 from app.domain.errors import Fault, NotSupported, having, refuse
 from app.domain.losses.loss import OF_CELLS
 from app.domain.losses.released import common_ancestors, shown_cells
-from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.criterion import Criterion, version_of
 from app.domain.models.judging import JudgedRecords
-from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.suppression import failing_any
 from app.domain.rules.rule import RecordRule
 from app.domain.search.answers import Answers
@@ -262,11 +260,11 @@ class BurelPlan(PartitionPlan):
     def __init__(self, table: Table, problem: AnonymityProblem, solver: Burel, budget: Budget) -> None:
         super().__init__(table, problem, budget)
         self._asked = solver
-        likeness = [own for own in problem.privacy if isinstance(own, BetaLikeness)]
-        if len(likeness) != 1:
-            raise NotSupported(f"There are {len(likeness)} criteria of β-likeness.", self._instead)
-        self._likeness = likeness[0]
-        self._sensitive = self._records.position(self._records.index(self._likeness.attribute))
+        found = [own.gain_bound for own in problem.privacy if own.gain_bound is not None]
+        if len(found) != 1:
+            raise NotSupported(f"There are {len(found)} criteria of β-likeness.", self._instead)
+        self._gain = found[0]
+        self._sensitive = self._records.position(self._records.index(self._gain.attribute))
         self._require_places(table, self._sensitive)
         if solver.slack_margin == "auto":
             self.seconds *= len(MARGINS)
@@ -274,25 +272,21 @@ class BurelPlan(PartitionPlan):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a single value, or one that occurs once, means for the classes."""
-        counts, asked = self._records.whole.counts(self._likeness.attribute), self._likeness
+        counts, gain = self._records.whole.counts(self._gain.attribute), self._gain
         if counts.n_values == 1:
             return ("There is one sensitive value: without k_anonymity classes have one record.",)
         rarest = counts.totals.min(keepdims=True)
-        share = frequency_bounds(rarest, counts.population, as_written(asked.beta), asked.bound)[0]
+        share = frequency_bounds(rarest, counts.population, gain.beta, gain.kind)[0]
         least = f"{math.ceil((1 - CAP_TOLERANCE) / share):,} of {counts.population:,}"
         said = f"A sensitive value occurs once: its class has at least {least} records."
         return (said,) if rarest[0] == 1 else ()
 
     def _fits(self, criterion: Criterion) -> bool:
-        if isinstance(criterion, BetaLikeness):
-            # Rows of a bucket are taken whatever they hold: nothing is promised of groups and of losses.
-            return criterion.groups is None and criterion.beta_negative is None
-        return isinstance(criterion, KAnonymity)
+        return criterion.gain_bound is not None or criterion.least_class_size is not None
 
     def _partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
-        table, asked, criterion = self._table, self._asked, self._likeness
-        beta, bound = as_written(criterion.beta), criterion.bound
-        k_min = max((own.k for own in self._problem.privacy if isinstance(own, KAnonymity)), default=1)
+        table, asked, beta, kind = self._table, self._asked, self._gain.beta, self._gain.kind
+        k_min = max(own.least_class_size or 1 for own in self._problem.privacy)
         rows = table.distinct(self._attributes)
         axes = [Axis.of(table.hierarchies[j], rows.codes[:, i]) for i, j in enumerate(self._attributes)]
         bits = burel.bits_for(max(len(axis.places) for axis in axes))
@@ -303,8 +297,8 @@ class BurelPlan(PartitionPlan):
         per_node = np.bincount(values, minlength=hierarchy.n_nodes)
         numbers, totals = np.cumsum(per_node > 0) - 1, per_node[per_node > 0]
         for margin in MARGINS if asked.slack_margin == "auto" else (asked.slack_margin,):
-            buckets = burel.bucketise(totals, beta, bound, as_written(margin))
-            sizes = burel.class_sizes(buckets, beta, bound, asked.rounding, k_min)
+            buckets = burel.bucketise(totals, beta, kind, as_written(margin))
+            sizes = burel.class_sizes(buckets, beta, kind, asked.rounding, k_min)
             random = None if asked.start == "first" else np.random.default_rng(asked.seed)
             of_row, of_bucket = ranks.reshape(-1)[rows.inverse], buckets.of_value[numbers[values]]
             of = burel.retrieve(of_bucket, of_row, positions.tolist(), sizes, random, tick)
