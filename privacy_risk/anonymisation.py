@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, Final, SupportsFloat, TypeVar, cast
 
 from privacy_risk.answers import ClientError
@@ -18,7 +21,7 @@ from privacy_risk.progress import telling
 from privacy_risk.release_policy import persons_per_value, policy_of
 from privacy_risk.releases import AttributeLoss, Reached, Release, Report
 from privacy_risk.tables import Table, table_of
-from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS, others_told
+from privacy_risk.usual import APART, BETAS, MAX_SUPPRESSED, OTHERS, likeness_told, others_told
 from privacy_risk.values import Json, Progress
 
 Frame = TypeVar("Frame")
@@ -43,7 +46,7 @@ class Infeasible(ClientError):
                     "No generalisation of the table meets the criteria with so few suppressed records.",
                     *self.because,
                     *_without(sensitive),
-                    "Ask for less (k, l, t), allow more suppressed records (max_suppressed), or give "
+                    "Ask for less (k, l, t, beta), allow more suppressed records (max_suppressed), or give "
                     "hierarchies with more levels (hierarchies).",
                 )
             )
@@ -75,6 +78,7 @@ class Criteria:
     max_suppressed: float = MAX_SUPPRESSED
     importance: Mapping[str, float] | None = None
     others: str = APART
+    beta: PerAttribute | None = None
 
     def check(self, columns: Sequence[str], rows: int) -> None:
         """InvalidArgument for what cannot be asked of a table of these columns and so many rows."""
@@ -88,6 +92,7 @@ class Criteria:
         _check_numbers("max_suppressed", self.max_suppressed, columns, _Range(0.0, 1.0))
         _check_numbers("l", self.l, columns, _Range(1.0, math.inf, is_whole=True))
         _check_numbers("t", self.t, columns, _Range(0.0, 1.0, is_above=True))
+        _check_numbers("beta", self.beta, columns, _Range(*BETAS, is_exact=True))
         _check_numbers("importance", self.importance, columns, _Range(0.0, math.inf))
         if self.others not in OTHERS:
             remedy = f"Give {' or '.join(map(repr, OTHERS))}."
@@ -96,7 +101,7 @@ class Criteria:
     @property
     def named(self) -> tuple[str, ...]:
         """The attributes that a criterion names: they are sensitive."""
-        numbers = [given for given in (self.l, self.t) if isinstance(given, Mapping)]
+        numbers = [given for given in (self.l, self.t, self.beta) if isinstance(given, Mapping)]
         return tuple(dict.fromkeys(name for given in numbers for name in given))
 
     def privacy(self, sensitive: Sequence[str]) -> list[dict[str, Any]]:
@@ -107,6 +112,8 @@ class Criteria:
             asked.append({"kind": "distinct_l_diversity", "l": int(number), "attribute": name, **others})
         for name, number in _per_attribute("t", self.t, sensitive).items():
             asked.append({"kind": "t_closeness", "t": float(number), "attribute": name, "distance": "equal"})
+        for name, number in _per_attribute("beta", self.beta, sensitive).items():
+            asked.append({"kind": "beta_likeness", "beta": float(number), "attribute": name})
         return asked
 
 
@@ -126,12 +133,13 @@ def _per_attribute(
 
 @dataclass(frozen=True)
 class _Range:
-    """The numbers from ``least``, or above it, up to ``most``."""
+    """The numbers from ``least``, or above it, up to ``most``; ``is_exact``: that are kept as written."""
 
     least: float
     most: float
     is_whole: bool = False
     is_above: bool = False
+    is_exact: bool = False
 
     def holds(self, value: object) -> bool:
         """Whether the value is one of the numbers."""
@@ -139,12 +147,24 @@ class _Range:
             return False
         number = float(cast(float, value))
         is_in = (self.least < number if self.is_above else self.least <= number) and number <= self.most
+        if is_in and self.is_exact and isinstance(value, Decimal | Fraction):
+            is_in = written(number) == Fraction(value)
         return is_in and (number.is_integer() or not self.is_whole)
 
     def __str__(self) -> str:
         kind = "a whole number" if self.is_whole else "a number"
         least = f"above {self.least:g}" if self.is_above else f"from {self.least:g}"
-        return f"{kind} {least} " + ("on" if math.isinf(self.most) else f"to {self.most:g}")
+        most = "on" if math.isinf(self.most) else f"to {self.most:g}"
+        return f"{kind} {least} {most}" + (f", {KEPT}" if self.is_exact else "")
+
+
+KEPT: Final = "of at most 15 significant digits"
+"""Decimals that are kept exactly, as they are written."""
+
+
+def written(number: float) -> Fraction:
+    """The decimal that a number is kept as: 0.1 is a tenth."""
+    return Fraction(repr(number))
 
 
 def _check_numbers(
@@ -169,6 +189,7 @@ def anonymise(
     k: int,
     l: PerAttribute | None = None,  # noqa: E741 - its name in the field
     t: PerAttribute | None = None,
+    beta: PerAttribute | None = None,
     max_suppressed: float = MAX_SUPPRESSED,
     importance: Mapping[str, float] | None = None,
     others: str = APART,
@@ -186,11 +207,12 @@ def anonymise(
 ) -> Release[Frame]:
     """The table generalised and suppressed so that every class meets the criteria, at the least loss.
 
-    ``k`` is that of k-anonymity, ``l`` of distinct ℓ-diversity and ``t`` of t-closeness (all values equally
-    far apart) of each sensitive attribute; ``max_suppressed`` is the share of the records that may be
-    suppressed. ``others`` says how further sensitive attributes count in ℓ-diversity: ``apart``, whoever
-    knows somebody knows no other sensitive value of theirs, or ``in_classes``, they may know all others and
-    each splits the classes. ``importance`` weighs the losses of quasi-identifiers, 1 where it is not named.
+    ``k`` is that of k-anonymity, ``l`` of distinct ℓ-diversity, ``t`` of t-closeness (all values equally
+    far apart) and ``beta`` of enhanced β-likeness of each sensitive attribute; ``max_suppressed`` is the
+    share of the records that may be suppressed. ``others`` says how further sensitive attributes count in
+    ℓ-diversity: ``apart``, whoever knows somebody knows no other sensitive value of theirs, or
+    ``in_classes``, they may know all others and each splits the classes. ``importance`` weighs the losses of
+    quasi-identifiers, 1 where it is not named.
     The ``hierarchies`` say how columns are generalised: a definition as POST /v1/hierarchies takes it, rows
     from the value to its most general one, or a file of them. Direct identifiers and columns that are
     neither quasi-identifiers nor sensitive do not leave. ``frame``, ``person``, ``rows_are``,
@@ -202,7 +224,7 @@ def anonymise(
     said = Said(
         quasi_identifiers, sensitive, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
     )
-    criteria = Criteria(k, l, t, max_suppressed, importance, others)
+    criteria = Criteria(k, l, t, max_suppressed, importance, others, beta)
     return answered(table, said, criteria, one_row_per_person, (server, key), released)
 
 
@@ -238,7 +260,7 @@ def released(
     given_back: Callable[[bytes], Any],
 ) -> Release[Any]:
     """The release of a dataset of so many rows; ``given_back`` makes a table of what comes in Parquet."""
-    asked = asked_for(client, loaded, criteria)
+    loaded, asked = asked_for(client, loaded, criteria)
     objective = {"kind": "min_loss", **asked}
     if criteria.importance:
         objective["loss"] = {
@@ -254,14 +276,25 @@ def released(
     return release_by(client, loaded, asked, (name, found["rule"]), report, given_back)
 
 
-def asked_for(client: Client, loaded: Loaded, criteria: Criteria) -> dict[str, Any]:
-    """What a release has to meet, as an objective of the service has it."""
-    persons = persons_per_value(client.datasets.get(loaded.dataset).document, criteria.k)
-    return {
+def asked_for(client: Client, loaded: Loaded, criteria: Criteria) -> tuple[Loaded, dict[str, Any]]:
+    """What a release has to meet, as an objective of the service has it.
+
+    With the dataset, whose notes tell what β-likeness needs; that is said before a search, too.
+    """
+    dataset = client.datasets.get(loaded.dataset).document
+    persons = persons_per_value(dataset, criteria.k)
+    asked: dict[str, Any] = {
         "privacy": criteria.privacy(loaded.roles.of("sensitive")),
         "suppression_limit": float(criteria.max_suppressed),
         **({"persons_per_value": persons} if persons else {}),
     }
+    if criteria.beta is None:
+        return loaded, asked
+    profile = client.datasets.profile(loaded.dataset, limit=1)
+    told = tuple(likeness_told(dataset, profile, asked))
+    if told:
+        print(*told, sep="\n", file=sys.stderr)
+    return replace(loaded, notes=(*loaded.notes, *told)), asked
 
 
 def anonymised(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from privacy_risk.anonymisation import (
     Criteria,
@@ -25,7 +25,7 @@ from privacy_risk.notebook_views import GOOD, PLAIN, Bar, bars, view
 from privacy_risk.releases import AttributeLoss, Reached, Release, Report
 from privacy_risk.tables import table_of
 from privacy_risk.text_tables import html_list, number_text
-from privacy_risk.usual import APART, MAX_SUPPRESSED, others_told
+from privacy_risk.usual import APART, MAX_SUPPRESSED, NUMBERS, number_of, others_told
 from privacy_risk.values import Json, Progress
 
 if TYPE_CHECKING:
@@ -165,6 +165,7 @@ def compare(
     k: int,
     l: PerAttribute | None = None,  # noqa: E741 - its name in the field
     t: PerAttribute | None = None,
+    beta: PerAttribute | None = None,
     max_suppressed: float = MAX_SUPPRESSED,
     important: Sequence[str] = (),
     others: str = APART,
@@ -189,7 +190,7 @@ def compare(
     said = Said(
         quasi_identifiers, sensitive, roles or {}, hierarchies or {}, person, rows_are, date_formats or {}
     )
-    criteria = Criteria(k, l, t, max_suppressed, others=others)
+    criteria = Criteria(k, l, t, max_suppressed, others=others, beta=beta)
     answer = partial(compared, important=important)
     return answered(table, said, criteria, one_row_per_person, (server, key), answer)
 
@@ -207,7 +208,7 @@ def compared(
     """The comparison for a dataset of so many rows; ``given_back`` makes a table of what comes in Parquet."""
     for column in important:
         require_column("important", column, loaded.roles.of("quasi_identifier"))
-    asked = asked_for(client, loaded, criteria)
+    loaded, asked = asked_for(client, loaded, criteria)
     objective = {"kind": "alternatives", **asked, "important": list(important)}
     question = {"dataset": loaded.dataset, "objective": objective}
     name = content_name("compared", question)
@@ -222,8 +223,37 @@ def compared(
         report = _report(own, alternatives, rows)
         return release_by(client, loaded, asked, (rule, own["rule"]), report, given_back)
 
-    notes = (*loaded.notes, *others_told(asked["privacy"]), *_more_would_do(found))
+    notes = (
+        *loaded.notes,
+        *others_told(asked["privacy"]),
+        *_more_would_do(found),
+        *_likeness_told(found["curves"]),
+    )
     return Comparison(found["suggested"], alternatives, found["curves"], notes, rows, make)
+
+
+def likeness_costs(curves: Json) -> Iterator[tuple[str, str, Json]]:
+    """Of β-likeness and the ℓ and the t that it implies: what is asked for, what it promises, its point."""
+    for point in curves.get("likeness", ()):
+        field = number_of(point["privacy"][0])
+        criteria = (f"{NUMBERS[field]} = {own[field]:.15g} of {own['attribute']}" for own in point["privacy"])
+        yield ", ".join(criteria), _PROMISES[field], point
+
+
+_PROMISES: Final = {
+    "beta": "no value is more likely in a class than in the table by more than β times its share there",
+    "l": "so many different values are in every class; nothing of how likely each of them is",
+    "t": "at most this share of a class has other values than the table's shares give it; "
+    "a rare value may be many times as likely",
+}
+
+
+def _likeness_told(curves: Json) -> Iterator[str]:
+    """What β-likeness costs beside the weaker models that it implies, in sentences."""
+    for asked, promise, point in likeness_costs(curves):
+        lost = "no rule meets it" if point["loss"] is None else f"loses {number_text(point['loss'])}"
+        proven = "" if point["is_proven"] else " (the best found)"
+        yield f"One level per column, {asked} ({promise}): {lost}{proven}."
 
 
 def _more_would_do(found: Json) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 from privacy_risk.arguments import InvalidArgument
 from privacy_risk.columns import Roles
 from privacy_risk.loading import content_name
+from privacy_risk.usual import NUMBERS, number_of
 from privacy_risk.values import Json
 
 _ATTACKER: Final = (
@@ -22,14 +23,19 @@ _REASONS: Final[Mapping[str, str]] = {
     "k": "So many {unit} share every combination of quasi-identifiers; asked for of the release.",
     "l": "So many sensitive values are in every class; asked for of the release.",
     "t": "No class may tell more of the sensitive values than this; asked for of the release.",
+    "beta": "No class may make a sensitive value more likely than this; asked for of the release.",
 }
 
 _FILE: Final = "file"
 """Kind of a policy's hierarchy that is a file of rows beside it."""
 _MOST_ROWS: Final = 200
 """Rows of a hierarchy that a policy's file holds itself."""
-_TITLES: Final[Mapping[str, str]] = {"k": "k-anonymity", "l": "distinct ℓ-diversity", "t": "t-closeness"}
-_SIGNS: Final[Mapping[str, str]] = {"k": "k", "l": "ℓ", "t": "t"}
+_TITLES: Final[Mapping[str, str]] = {
+    "k": "k-anonymity",
+    "l": "distinct ℓ-diversity",
+    "t": "t-closeness",
+    "beta": "β-likeness",
+}
 
 
 def persons_per_value(dataset: Json, k: int) -> dict[str, int]:
@@ -44,9 +50,9 @@ def persons_per_value(dataset: Json, k: int) -> dict[str, int]:
 def policy_of(objective: Json, roles: Roles, reading: Json) -> dict[str, Any]:
     """The policy in the format privacy-risk/policy/2; its name is made of what it asks.
 
-    The ``objective`` asks for k-anonymity, then for distinct ℓ-diversity and t-closeness; ``reading`` is how
-    the dataset is read, as the service tells it. Why sensitive columns may leave as they are is left to be
-    written; amounts leave in bands of several persons, and single nobody out.
+    The ``objective`` asks for k-anonymity, then for distinct ℓ-diversity, t-closeness and β-likeness;
+    ``reading`` is how the dataset is read, as the service tells it. Why sensitive columns may
+    leave as they are is left to be written; amounts leave in bands of several persons, and single nobody out.
     """
     privacy = objective["privacy"]
     unit = "persons" if roles.of("person") else "records"
@@ -164,10 +170,10 @@ def policy_text(policy: Json, is_json: bool = False) -> str:
 def _criterion(number: int, model: dict[str, Any], unit: str) -> dict[str, Any]:
     kind = model["kind"]
     of = f" of {model['attribute']}" if "attribute" in model else ""
-    letter = next(letter for letter in ("k", "l", "t") if letter in model)
+    letter = number_of(model)
     return {
         "id": f"{kind.replace('_', '-')}-{number}",
-        "title": f"{_TITLES[letter]}{of}, {_SIGNS[letter]} = {model[letter]:g}",
+        "title": f"{_TITLES[letter]}{of}, {NUMBERS[letter]} = {model[letter]:.15g}",
         "reason": _REASONS[letter].format(unit=unit),
         "requirement": {"kind": "privacy_model", "model": model},
     }

@@ -12,6 +12,7 @@ from privacy_risk.columns import Roles
 from privacy_risk.notebook_views import GOOD, Bar, bars, view
 from privacy_risk.release_policy import save
 from privacy_risk.text_tables import html_list, html_table, number_text, text_table
+from privacy_risk.usual import number_of
 from privacy_risk.values import Json
 
 Frame = TypeVar("Frame")
@@ -28,8 +29,8 @@ class Reached:
 
     @property
     def letter(self) -> str:
-        """``k``, ``l`` or ``t``."""
-        return next(letter for letter in ("k", "l", "t") if letter in self.criterion)
+        """``k``, ``l``, ``t`` or ``beta``."""
+        return number_of(self.criterion)
 
     @property
     def of(self) -> str:

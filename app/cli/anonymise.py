@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import re
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import asdict, replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,7 +45,7 @@ from app.domain.policies.reasons import is_reason
 from app.services.datasets.ingest.dialect import Dialect
 from app.services.fingerprints import plain
 from privacy_risk import InvalidArgument, Release
-from privacy_risk.anonymisation import Criteria, anonymised, check, released
+from privacy_risk.anonymisation import KEPT, Criteria, anonymised, check, released, written
 from privacy_risk.columns import Said
 from privacy_risk.comparison import compared
 from privacy_risk.doubts import require_decided
@@ -109,6 +111,7 @@ def _add_criteria(parser: argparse.ArgumentParser) -> None:
     for option, meaning in (
         ("--l", "least number of sensitive values in a class"),
         ("--t", "greatest distance of a class from the table"),
+        ("--beta", "greatest relative gain of a sensitive value in a class; 1: twice as likely"),
     ):
         criteria.add_argument(
             option,
@@ -242,6 +245,7 @@ def _released(
         arguments.max_suppressed,
         _pairs("--importance", arguments.importance),
         arguments.others,
+        _numbers("--beta", arguments.beta),
     )
     asked = one_row_of(arguments)
     if given.tables is not None:
@@ -303,7 +307,10 @@ def _pairs(option: str, texts: Sequence[str]) -> dict[str, float]:
 def _number(option: str, text: str) -> float:
     if not re.fullmatch(r"\d+(\.\d+)?", text):
         raise InvalidInput.of(option, "malformed", f"{text!r} is no number.", "Write it as 3 or 0.2.")
-    return int(text) if text.isdigit() else float(text)
+    number = int(text) if text.isdigit() and len(text) < 16 else float(text)
+    if math.isfinite(number) and written(number) != Fraction(text):
+        raise InvalidInput.of(option, "too-exact", f"{text} is not kept exactly.", f"Give a number {KEPT}.")
+    return number
 
 
 def _json(shown: str, arguments: argparse.Namespace, release: Release[Any]) -> dict[str, Any]:

@@ -29,10 +29,11 @@ from app.domain.models.delta_disclosure import DeltaDisclosure
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.models.suppression import failing_any
 from app.domain.models.t_closeness import TCloseness
+from app.domain.search.budget import UNLIMITED
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.partitions import burel
 from app.domain.search.partitions.mondrian import Axis
-from app.domain.search.partitions.plan import BurelPlan, MondrianPlan
+from app.domain.search.partitions.plan import BurelPlan, MondrianPlan, along_curve
 from app.domain.search.solvers import Burel
 from app.domain.tables.table import Table
 
@@ -172,11 +173,9 @@ def _by_sabre(table: Table, promise: TCloseness, seed: int) -> Iterator[Longs]:
     values, totals = np.unique(table.codes[:, -1], return_inverse=True, return_counts=True)[1:]
     of_value, leaves = sabre_sizes(totals, promise.t, ordered=promise.distance == "ordered")
     axes = [Axis.of(table.hierarchies[j], table.codes[:, j]) for j in table.quasi_identifiers]
-    bits = burel.bits_for(max(len(axis.places) for axis in axes))
-    curve = burel.hilbert(np.stack([burel.grid(axis.relative, bits)[axis.ranks] for axis in axes]), bits)
-    positions, ranks = np.unique(curve, return_inverse=True)
+    positions, ranks = along_curve(axes)
     random = np.random.default_rng(seed)
-    yield burel.retrieve(of_value[values.ravel()], ranks.ravel(), positions.tolist(), leaves, random)
+    yield burel.retrieve(of_value[values.ravel()], ranks, positions, leaves, random)
 
 
 def _problem(promise: Criterion) -> AnonymityProblem:
@@ -184,12 +183,12 @@ def _problem(promise: Criterion) -> AnonymityProblem:
 
 
 def _by_burel(table: Table, promise: Criterion, seed: int) -> Iterator[Longs]:
-    plan = BurelPlan(table, _problem(promise), Burel(seed=seed))
+    plan = BurelPlan(table, _problem(promise), Burel(seed=seed), UNLIMITED)
     return (of for of, _, _ in plan.partitions(lambda _: None))
 
 
 def _by_cuts(table: Table, promise: Criterion, seed: int) -> Iterator[Longs]:
-    return (of for of, _, _ in MondrianPlan(table, _problem(promise)).partitions(lambda _: None))
+    return (of for of, _, _ in MondrianPlan(table, _problem(promise), UNLIMITED).partitions(lambda _: None))
 
 
 PROMISES: Final[Mapping[str, Callable[[Table, float], Criterion]]] = {

@@ -100,6 +100,7 @@ class Plan:
     engine: str | None = None
     units: int | None = None
     missing: tuple[Fault, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from app.web.release_words import attained
 from app.web.visits import NoSuchPage, Visit, found
 from app.web.words import number
 from privacy_risk import Json
-from privacy_risk.comparison import in_words, rule_name
+from privacy_risk.comparison import in_words, likeness_costs, rule_name
 from privacy_risk.usual import others_told
 
 TITLES: Final[Mapping[str, str]] = {
@@ -120,6 +120,7 @@ def compared(search: Json, fields: dict[str, str] | None) -> dict[str, Any]:
         "keeping": list(_keeping(result["alternatives"], fields)),
         "curves": [Markup(drawn) for drawn in _curves(result["curves"])],  # noqa: S704 - made here, escaped
         "points": result["curves"],
+        "likeness": list(likeness_costs(result["curves"])),
     }
 
 

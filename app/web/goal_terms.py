@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
 
 from app.web.forms import Fault, Form
 from app.web.words import ROWS_SAID, heights_of, number
 from privacy_risk import Json
+from privacy_risk.anonymisation import KEPT, written
 from privacy_risk.persons import doubt_of, rows_told
 from privacy_risk.release_policy import persons_per_value
-from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS
+from privacy_risk.usual import APART, BETAS, MAX_SUPPRESSED, NUMBERS, OTHERS, likeness_told, number_of
 
 CLOSENESS: Final = "t_closeness"
+LIKENESS: Final = "beta_likeness"
 ALTERNATIVES: Final = "alternatives"
 """The objective that several releases answer."""
 USUAL_K: Final = 5
 USUAL_L: Final = 3
 USUAL_T: Final = 0.3
+USUAL_BETA: Final = 2
 USUAL_SUPPRESSED: Final = 100 * MAX_SUPPRESSED
 """Per cent of the records."""
 
@@ -26,6 +30,7 @@ TEMPLATES: Final[Mapping[str, str]] = {
     "k": "k-anonymity",
     "l": "k-anonymity with ℓ-diversity",
     "t": "k-anonymity with t-closeness",
+    "beta": "k-anonymity with β-likeness",
     "register": "Least risk against an attacker with a register",
 }
 """What can be asked for, by the value of the field ``template``."""
@@ -60,6 +65,7 @@ class Subject:
     sensitivities: tuple[str, ...] = ()
     doubt: str = ""
     rows_told: str = ""
+    likeness_told: str = ""
 
     @classmethod
     def of(
@@ -70,6 +76,9 @@ class Subject:
         for own in dataset["attributes"]:
             roles.setdefault(own["role"], []).append(own["name"])
         distinct = {own["name"]: own["distinct"] for own in profile["attributes"]}
+        banded = tuple(persons_per_value(dataset, 1))
+        likeness = [{"kind": LIKENESS, "beta": USUAL_BETA, "attribute": own} for own in roles["sensitive"]]
+        asked = {"privacy": likeness, "persons_per_value": banded}
         return cls(
             dataset["name"],
             dataset["sha256"],
@@ -77,11 +86,12 @@ class Subject:
             tuple(roles["quasi_identifier"]),
             {name: distinct[name] for name in roles["sensitive"]},
             sum(heights_of(dataset).values()),
-            tuple(persons_per_value(dataset, 1)),
+            banded,
             registers,
             sensitivities,
             doubt_of(profile),
             rows_told(dataset, profile, ROWS_SAID),
+            " ".join(likeness_told(dataset, profile, asked)),
         )
 
     @property
@@ -96,7 +106,8 @@ class Subject:
 
     def choices(self) -> list[str]:
         """The templates that can be asked of it."""
-        asked = ["k", *(["l", "t"] if self.diverse else []), *(["register"] if self.has_register else [])]
+        of_values = ["l", "t", "beta"] if self.diverse else []
+        asked = ["k", *of_values, *(["register"] if self.has_register else [])]
         return asked if self.quasi_identifiers else [one for one in asked if one == "register"]
 
     def recommended(self) -> dict[str, Any]:
@@ -110,6 +121,7 @@ class Subject:
         for name in self.diverse:
             shown[f"l/{name}"] = min(USUAL_L, self.sensitive[name])
             shown[f"t/{name}"] = f"{USUAL_T:g}" if self.can_be_close(name) else ""
+            shown[f"beta/{name}"] = f"{USUAL_BETA}" if self.can_be_close(name) else ""
         return shown
 
     def can_be_close(self, name: str) -> bool:
@@ -163,6 +175,9 @@ class _Reader:
             return None
         if not least <= given <= most or (is_whole and given != int(given)):
             self.refuse(field, f"{name} is out of range.", remedy)
+            return None
+        if written(given) != Fraction(self.form.text(field)):
+            self.refuse(field, f"{name} is not kept exactly.", f"Give a number {KEPT}.")
             return None
         return given
 
@@ -221,12 +236,15 @@ def _least_loss(read: _Reader, subject: Subject, template: str) -> Asked:
         if t is not None:
             privacy.append({"kind": CLOSENESS, "t": t, "attribute": name, "distance": "equal"})
             fields.append(f"t/{name}")
+    for name in subject.diverse if template == "beta" else ():
+        beta = read.number(f"beta/{name}", f"β of {name}", *BETAS)
+        if beta is not None:
+            privacy.append({"kind": LIKENESS, "beta": beta, "attribute": name})
+            fields.append(f"beta/{name}")
     wanted = f"{template}/"
     if template != "k" and not any(field.startswith(wanted) for field in fields) and not read.faults:
         first = f"{template}/{subject.diverse[0]}"
-        read.refuse(
-            first, f"No number stands for any {'ℓ' if template == 'l' else 't'}.", "Give one at least."
-        )
+        read.refuse(first, f"No number stands for any {NUMBERS[template]}.", "Give one at least.")
     share = read.required("suppressed", "The suppression limit", 0, 100) / 100
     objective = {
         "kind": ALTERNATIVES,
@@ -280,7 +298,6 @@ _OF_LEAST_RISK: Final = {
     "aggregate": "average",
 }
 """What the form leaves as it usually is."""
-_LETTERS: Final = {"k_anonymity": "k", "distinct_l_diversity": "l", CLOSENESS: "t"}
 
 
 def fields_of(optimisation: Json) -> dict[str, str] | None:
@@ -306,18 +323,23 @@ def _fields_of_alternatives(objective: Json) -> dict[str, str] | None:
     fields = {"suppressed": f"{100 * objective['suppression_limit']:.10g}", "others": APART}
     template = "k"
     for own in objective["privacy"]:
-        letter = _LETTERS[own["kind"]]
-        fields[letter if letter == "k" else f"{letter}/{own['attribute']}"] = f"{own[letter]:.10g}"
+        letter = number_of(own)
+        fields[letter if letter == "k" else f"{letter}/{own['attribute']}"] = f"{own[letter]:.15g}"
         fields["others"] = own.get("others", fields["others"])
-        template = max(template, letter)
+        template = max(template, letter, key=list(NUMBERS).index)
     return {"template": template, **fields, **{important(name): "on" for name in asked.get("important", ())}}
 
 
 def _are_usual(privacy: Sequence[Json]) -> bool:
     """Whether these are criteria that the form asks for: k-anonymity, then of sensitive attributes."""
+    kinds = {own["kind"] for own in privacy[1:]}
+    is_asked = kinds <= {"distinct_l_diversity", CLOSENESS} or kinds == {LIKENESS}
     return [own["kind"] for own in privacy[:1]] == ["k_anonymity"] and all(
-        own["kind"] in ("distinct_l_diversity", CLOSENESS)
+        is_asked
         and own.get("attribute") is not None
         and own.get("distance", "equal") == "equal"
+        and own.get("bound", "enhanced") == "enhanced"
+        and own.get("groups") is None
+        and own.get("beta_negative") is None
         for own in privacy[1:]
     )

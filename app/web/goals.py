@@ -29,8 +29,8 @@ async def goal(visit: Visit) -> Page:
     if fields is None:
         return _page(subject, Form())
     # Of what it did not ask nothing is recommended now.
-    nothing = {f"{letter}/{name}": "" for letter in ("l", "t") for name in subject.diverse}
-    given = {**(nothing if fields["template"] in ("l", "t") else {}), **fields}
+    nothing = {f"{letter}/{name}": "" for letter in ("l", "t", "beta") for name in subject.diverse}
+    given = {**(nothing if fields["template"] in ("l", "t", "beta") else {}), **fields}
     return _page(subject, Form({name: [value] for name, value in given.items()}))
 
 

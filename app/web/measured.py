@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from app.web.goal_terms import CLOSENESS
+from app.web.goal_terms import CLOSENESS, LIKENESS
 from app.web.profiles import WHOLE_PROFILE, is_share
 from app.web.visits import Visit
 from privacy_risk import Json, ProblemError
@@ -48,6 +48,7 @@ _FIGURES: Final = {
     "prosecutor.average_per_record": "Mean re-identification probability",
     "distinct_l": "Fewest different values of {} in a class (ℓ)",
     "t.equal": "Greatest distance of {} in a class from the whole table (t)",
+    "beta_enhanced": "Greatest relative gain on a value of {} in a class (β)",
 }
 """Figures of a profile that are compared, with what they are called."""
 
@@ -90,7 +91,9 @@ async def _figures(visit: Visit, body: Json, content: str, privacy: Sequence[Jso
     found = {
         (own["name"], own["attribute"]): own["value"]
         for own in (profile or {}).get("figures", ())
-        if own["name"] in _FIGURES and (own["name"] != "t.equal" or CLOSENESS in kinds)
+        if own["name"] in _FIGURES
+        and (own["name"] != "t.equal" or CLOSENESS in kinds)
+        and (own["name"] != "beta_enhanced" or LIKENESS in kinds)
     }
     if found and any(own.get("others") == "apart" for own in privacy):
         # The profile judges sensitive attributes together, and these are asked for one by one.

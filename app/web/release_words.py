@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from app.web.goal_terms import CLOSENESS
+from app.web.goal_terms import CLOSENESS, LIKENESS
 from app.web.policies import named
 from app.web.words import number, share
 from privacy_risk import Json
@@ -127,6 +127,14 @@ def attained(asked: Json, reached: str) -> Iterator[str]:
     elif asked["kind"] == CLOSENESS:
         of = f"{asked['attribute'] or 'the sensitive attribute'} is at most {reached} from the whole table"
         yield f"In every equivalence class {of} ({number(asked['t'])} was asked for)."
+    elif asked["kind"] == LIKENESS:
+        of = (
+            f"is any value of {asked['attribute'] or 'the sensitive attribute'} more likely than in the whole"
+        )
+        yield (
+            f"In no equivalence class {of} table by more than {reached} times its share there (β = "
+            f"{number(asked['beta'])} was asked for)."
+        )
     elif asked["kind"] != "k_anonymity":
         yield f"Asked for was {named(asked)}; the classes attain {reached}."
 

@@ -8,6 +8,7 @@ from collections import Counter
 import httpx
 import pytest
 
+from app.api.schemas.alternatives import AlternativesResult
 from app.services.resources import Scope
 from tests.api.optimisations import EXAMPLES, found, result_of
 from tests.api.problem_documents import pointers, problem_of
@@ -70,6 +71,12 @@ async def test_every_curve_is_that_of_the_best_rule(api, journey: httpx.AsyncCli
     losses = [own["loss"] for own in curves["k"]]
     assert [own["at"] for own in curves["k"]] == [2, 3, 5, 10]
     assert losses == sorted(losses)
+
+
+async def test_a_comparison_of_before_is_read_without_what_likeness_would_cost(journey: httpx.AsyncClient):
+    result = await result_of(journey, NAME)
+    assert result["curves"].pop("likeness") == []
+    assert AlternativesResult.model_validate(result).curves.likeness == []
 
 
 async def test_where_nothing_is_feasible_the_nearest_is_told(api, journey: httpx.AsyncClient):

@@ -353,7 +353,7 @@ async def test_values_are_handed_out_within_the_classes_of_a_rule_and_not_of_a_d
 async def test_random_shares_of_known_people_are_asked_of_a_release(client: httpx.AsyncClient):
     await people(client)
     await under_a_rule(client)
-    body = {"kind": "background_knowledge_attack", "known_share": 0.9, "draws": 5}
+    body = {"kind": "background_knowledge_attack", "known_share": 0.9, "known_draws": 5}
     found = (await measured(client, body, release="ruled"))["result"]["corruption"]
     assert (found["known_records"], len(found["quantiles"])) == (54, 5)
     assert 1 / 3 <= found["quantiles"][0] <= found["mean_belief"] <= found["quantiles"][-1] <= 1

@@ -504,9 +504,9 @@ async def test_a_release_under_a_rule_has_the_manifest_that_it_had(client: httpx
         client.post("/v1/releases", json={"name": "r", "dataset": "people", "rule": "as-is"})
     )
     assert list(manifest) == [
-        "id", "name", "sha256", "created_at", "addresses", "dataset", "dataset_sha256", "rows_are", "rule", "columns",
-        "rows", "suppressed_cells", "suppressed_records", "classes", "neutralise_formulas", "order",
-        "order_chosen",
+        "id", "name", "sha256", "created_at", "addresses", "dataset", "dataset_sha256", "rows_are", "rule",
+        "columns", "rows", "suppressed_cells", "suppressed_records", "classes", "neutralise_formulas",
+        "order", "order_chosen",
     ]  # fmt: skip
     problem_of(await client.post("/v1/releases/r/withdrawal"), 422, "not-supported")
     body = {"name": "r", "dataset": "people", "rule": "as-is", "independent_of_earlier": True}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.api.fixture_f import post, upload
 from tests.api.optimisations import EXAMPLES, found, result_of
-from tests.unit.search.test_burel import ROWS
+from tests.oracles.burel_by_hand import ROWS
 
 pytestmark = pytest.mark.anyio
 
@@ -120,6 +120,8 @@ async def test_median_cuts_take_criteria_whose_classes_pass_together(api, points
     assert (await searched(api, points, "tmondrian", "mondrian", close))["partition"]["parts"] == 3
     few = await searched(api, points, "plain", "mondrian", {"kind": "k_anonymity", "k": 4})
     assert few["smallest_class"] >= 4
+    kept = await searched(api, points, "kept", "mondrian", LIKE | {"beta_negative": 0.5})
+    assert kept["partition"]["parts"] < 4
     both = await searched(api, points, "both", "mondrian", LIKE, {"kind": "k_anonymity", "k": 6})
     assert both["smallest_class"] >= 6
 
@@ -131,6 +133,7 @@ async def test_median_cuts_take_criteria_whose_classes_pass_together(api, points
         ({"budget": {"max_nodes": 5}}, "/budget", "max_nodes"),
         ({"objective": {"suppression_limit": 0.1}}, "/objective/suppression_limit", "suppressed"),
         ({"objective": {"loss": "discernibility"}}, "/objective/loss/kind", "geometric"),
+        ({"objective": {"local_recoding": True}}, "/objective/local_recoding", "out"),
         ({"solver": "btda"}, "/solver", "mondrian"),
         ({"solver": {"kind": "burel", "slack_margin": 1}}, "/solver/slack_margin", ""),
         ({"objective": {"privacy": [{"kind": "beta_likeness", "beta": 0}]}}, "/objective/privacy/0/beta", ""),
@@ -153,6 +156,7 @@ async def test_what_does_not_go_together_is_named(
         ("burel", [{"kind": "k_anonymity", "k": 2}], "0 criteria"),
         ("burel", [LIKE, LIKE | {"beta": 3}], "2 criteria"),
         ("burel", [LIKE, {"kind": "distinct_l_diversity", "l": 2}], "distinct_l_diversity"),
+        ("burel", [LIKE | {"beta_negative": 0.5}], "without groups and beta_negative"),
         ("mondrian", [{"kind": "average_risk", "threshold": 0.2}], ""),
     ],
 )
@@ -185,13 +189,30 @@ async def test_one_sensitive_value_and_constant_attributes_are_no_obstacle(api, 
         assert result["privacy"][0]["attained"] == 0
     lonely = await found(api, points, body | {"name": "one", "solver": "burel"})
     assert lonely["smallest_class"] == 1
+    dry = await points.post("/v1/optimisations?dry_run=true", json=body | {"name": "dry", "solver": "burel"})
+    assert "one sensitive value" in dry.json()["notes"][0]
+
+
+async def test_the_class_of_a_value_that_occurs_once_is_told_before_the_search(
+    api, points: httpx.AsyncClient
+):
+    await table(points, "rare", [(x, y, "rare" if not i else "usual") for i, (x, y, _) in enumerate(ROWS)])
+    objective = ASKED["objective"] | {"privacy": [LIKE | {"beta": 1}]}
+    body = ASKED | {"name": "rare", "dataset": "rare", "objective": objective, "solver": "burel"}
+    dry = await points.post("/v1/optimisations?dry_run=true", json=body)
+    # f(1/19) = 2/19: its class has ten records at least.
+    assert dry.json()["notes"] == ["A sensitive value occurs once: its class has at least 10 of 19 records."]
+    result = await found(api, points, body)
+    assert result["privacy"][0]["attained"] <= 1
+    assert (await points.post("/v1/optimisations?dry_run=true", json=ASKED | {"name": "d"})).json()[
+        "notes"
+    ] == []
 
 
 async def test_solvers_of_other_objectives_do_not_take_partitions(journey: httpx.AsyncClient):
     body = EXAMPLES["members-optimum"] | {"name": "no", "solver": "burel"}
     problem = (await journey.post("/v1/optimisations", json=body)).json()
     assert "min_loss" in str(problem)
-    for name in ("like-optimum", "cut-optimum"):
-        result = await result_of(journey, name)
-        assert result["status"] in ("heuristic", "optimal")
-        assert result["privacy"][0]["attained"] <= 2
+    result = await result_of(journey, "like-optimum")
+    assert result["status"] in ("heuristic", "optimal")
+    assert result["privacy"][0]["attained"] <= 2

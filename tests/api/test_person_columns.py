@@ -123,7 +123,8 @@ async def test_empty_cells_of_a_person_column_are_refused_or_other_persons_by_ch
 def test_datasets_from_before_did_not_say_what_a_row_is():
     old = {
         "id": "ds_1", "name": "old", "sha256": "0" * 64, "created_at": "2026-01-01T00:00:00Z",
-        "addresses": {"self": "/v1/datasets/ds_1"}, "status": "ready", "rows": 1, "upload": "u", "identifier": None, "attributes": [], "warnings": [],
+        "addresses": {"self": "/v1/datasets/ds_1"},
+        "status": "ready", "rows": 1, "upload": "u", "identifier": None, "attributes": [], "warnings": [],
     }  # fmt: skip
     read = Dataset.model_validate(old)
     assert (read.rows_are, read.person, read.persons) == (None, None, None)

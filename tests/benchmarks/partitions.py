@@ -42,7 +42,7 @@ def rows(data: Path | None, report: Report) -> None:
     """All measurements."""
     three, five = surrogate(RECORDS), surrogate(RECORDS, tuple(SIZES))
     for beta, seconds in BARS.items():
-        report(_whole("BUREL", three, beta, Burel(start="first"), seconds))
+        report(_whole("BUREL", three, beta, Burel(), seconds))
     report(_alone("BUREL", three, Burel(start="first"), "row-wise Python", row_wise))
     for beta in BARS:
         report(_whole("Mondrian", five, beta, Mondrian(), MONDRIAN_SECONDS))

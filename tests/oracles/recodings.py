@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
 
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.entropy_l_diversity import EntropyLDiversity
 from app.domain.models.k_anonymity import KAnonymity
@@ -53,6 +55,11 @@ def passes(criterion, values, whole):
         case TCloseness():
             distance = sum(abs(counts[v] / n - whole[v] / whole.total()) for v in whole) / 2
             return distance <= float(criterion.t) + 1e-9
+        case BetaLikeness(bound="basic", groups=None):
+            gains = [Fraction(counts[v] * whole.total(), n * whole[v]) - 1 for v in whole]
+            most = criterion.beta_negative
+            lost = most is not None and -min(gains) > Fraction(str(most))
+            return max(gains) <= Fraction(str(criterion.beta)) and not lost
     return True
 
 

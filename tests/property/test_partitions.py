@@ -56,6 +56,7 @@ def check_buckets(wanted: int, seed: int) -> None:
         assert max(map(len, ours)) <= max(1, math.floor(1 + gain + 1e-9))
 
 
+@pytest.mark.spec("BL-L7")
 def test_buckets_are_as_few_as_runs_allow() -> None:
     check_buckets(examples(150), 1)
 
@@ -85,10 +86,12 @@ def check_sizes(wanted: int, seed: int) -> None:
                     assert fits(min(taken, int(counts[value])), sum(leaf), int(counts[value]))
 
 
+@pytest.mark.spec("BL-L2")
 def test_sizes_of_classes_are_those_of_the_tree() -> None:
     check_sizes(examples(100), 3)
 
 
+@pytest.mark.spec("BL-L3")
 def test_proportional_draws_from_feasible_buckets_are_eligible() -> None:
     # Lemma 2: the whole table in halves, quarters and so on, where sizes allow.
     for beta in map(Fraction, BETAS):

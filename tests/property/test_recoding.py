@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from app.domain.classes.released import Release
 from app.domain.losses.catalogue import loss_of
 from app.domain.losses.loss import LossChoice
+from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.entropy_l_diversity import EntropyLDiversity
 from app.domain.models.k_anonymity import KAnonymity
@@ -40,6 +41,8 @@ CRITERIA = (
     DistinctLDiversity(l=2),
     EntropyLDiversity(l=1.5),
     TCloseness(t=0.4),
+    BetaLikeness(1, "basic"),
+    BetaLikeness(1, "basic", beta_negative=0.75),
     AverageRisk(threshold=0.5),
 )
 KINDS = ("geometric", "arithmetic", "precision", "non_uniform_entropy", "ail")
@@ -177,6 +180,7 @@ def small_problems(draw):
                 (KAnonymity(2), DistinctLDiversity(l=2)),
                 (EntropyLDiversity(l=2),),
                 (TCloseness(t=0.5), KAnonymity(2)),
+                (BetaLikeness(0.5, "basic", beta_negative=0.6),),
             ]
         )
     )

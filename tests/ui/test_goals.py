@@ -130,6 +130,40 @@ def test_what_keeping_a_hidden_column_costs_is_seen_before_anything_is_given_up(
     assert browser.get(release_of(led, "important_columns")).status_code == 404
 
 
+def test_likeness_is_asked_for_beside_what_it_implies_and_saved_as_a_policy(
+    browser, served, journey: Journey
+):
+    form = browser.get(GOAL)
+    assert re.search(
+        r"The rarest value of income occurs \S+( times)?: with β = 2 a class that has it", form.text
+    )
+    led = asked(browser, template="beta", **{"beta/income": "2.5"})
+    several = html.unescape(browser.get(led.headers["location"]).text)
+    assert "What β-likeness costs beside ℓ and t" in several
+    table = several.partition("What β-likeness costs beside ℓ and t")[2].partition("</table>")[0]
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>.*?</td><td class="num">(.*?)</td>', table)
+    assert [own for own, _ in rows][::2] == ["β = 2.5 of income", "t = 0.7143 of income"]
+    assert re.fullmatch(r"ℓ = \d+ of income", rows[1][0])
+    assert float(rows[0][1]) >= max(float(loss) for _, loss in rows[1:])
+    place = release_of(led)
+    page = browser.get(place)
+    assert re.search(r"of income more likely than in the whole table by more than [0-9.]+ times", page.text)
+    assert "Greatest relative gain on a value of income in a class (β)" in page.text
+    again = filled_in(browser.get(GOAL + "?from=" + led.headers["location"].split("/")[2]))
+    assert (again["template"], again["beta/income"]) == ("beta", "2.5")
+    (field,) = set(re.findall(r'name="(reason/[^"]+)"', page.text))
+    save = {"form_token": token_in(page), field: "Nobody outside the club knows it."}
+    saved = browser.post(place.replace("/release", "/policy"), data=save)
+    ref = unquote(saved.headers["location"].partition("?")[0].removeprefix("/policies/"))
+    name = f"{place.split('/')[2]}-one-level-per-column"
+    with program(served, journey.token) as api:
+        body = {"name": "like", "dataset": "example-members", "rule": name}
+        verdict = api.post(f"/v1/gates/{ref}/evaluations", json=body).json()["result"]
+    assert verdict["verdict"] == "pass"
+    refused = asked(browser, template="beta", **{"beta/income": "0"})
+    assert "β of income is out of range." in fault_at(refused, "beta/income")
+
+
 def test_shares_are_told_in_per_cent(browser):
     page = browser.get(release_of(asked(browser)))
     assert "with at most 2 % of the records suppressed" in page.text

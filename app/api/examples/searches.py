@@ -6,6 +6,7 @@ from typing import Final
 
 from app.api.examples.assessments import QUESTION, TRIAL
 from app.api.examples.form import bodies
+from app.domain.models.beta_likeness import BetaLikeness
 
 OPTIMISATIONS: Final = bodies(
     {"name": "trial-optimum", **TRIAL, "objective": {"kind": "min_risk", "utility_floor": 4}},
@@ -101,18 +102,11 @@ OPTIMISATIONS: Final = bodies(
         "dataset": "residents",
         "objective": {
             "kind": "min_loss",
-            "privacy": [{"kind": "beta_likeness", "beta": 2}, {"kind": "k_anonymity", "k": 2}],
+            "privacy": [{"kind": BetaLikeness.kind, "beta": 2}, {"kind": "k_anonymity", "k": 2}],
             "loss": "ail",
         },
         "scope": "record_level",
         "solver": {"kind": "burel", "seed": 1, "slack_margin": "auto"},
-    },
-    {
-        "name": "cut-optimum",
-        "dataset": "residents",
-        "objective": {"kind": "min_loss", "privacy": [{"kind": "beta_likeness", "beta": 2}], "loss": "ail"},
-        "scope": "record_level",
-        "solver": "mondrian",
     },
     {
         "name": "members-compared",
@@ -142,7 +136,6 @@ OPTIMISATIONS: Final = bodies(
     weighed_optimum="2-anonymity, the city worth three times the others, the greatest losses compared first",
     recoded_optimum="2-anonymity with levels of their own for every record, none suppressed",
     like_optimum="2-likeness by BUREL: rows are chosen without a look at sensitive values of like frequency",
-    cut_optimum="2-likeness by median cuts",
     members_compared="2-anonymity in several ways side by side, with what each of them shows",
     aggregate_optimum="without a threshold: harm and utility weighed in one number",
     careful_optimum="least risk under the worse of two dictionaries, with at most so much information lost",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from app.api.schemas.criteria import AttainedCriterion, Refusal
 from app.api.schemas.derived import model_of
@@ -37,3 +37,11 @@ _Result: Any = model_of(
 
 class AlternativesResult(_Result):  # type: ignore[misc]
     """Several rules side by side."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_without_likeness(cls, result: Any) -> Any:  # noqa: ANN401 - whatever is stored
+        """Comparisons of before asked nothing beside β-likeness."""
+        if isinstance(result, dict):
+            return {**result, "curves": {"likeness": [], **result["curves"]}}
+        return result

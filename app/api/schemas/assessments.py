@@ -51,6 +51,8 @@ class PlanAnswer(Answer):
     units: Annotated[Count | None, Field(examples=[1])]
     """Rules or distinct records to work through."""
     missing: Annotated[list[ProblemFault], Field(description="What stands in the way.")]
+    notes: Annotated[list[str], Field(max_length=10, examples=[[]])] = []  # noqa: RUF012 - pydantic copies it
+    """What is known of the answer beforehand."""
 
 
 class AssessmentSummary(ShownAttacker, Resource):

@@ -217,6 +217,8 @@ class AttributeProfile(Answer):
     """Most frequent values; null without data:read."""
     spellings: Annotated[list[FoundSpelling] | None, Field(max_length=100)] = None
     """Texts of the file that are read as one value with others, or as missing; null without data:read."""
+    rarest: Annotated[int | None, Field(examples=[1])] = None
+    """Rows of the sensitive value that fewest have, a missing one being a value; null of other columns."""
 
 
 class PersonSign(Answer):

@@ -64,8 +64,8 @@ class BackgroundParameters(GroupingOfValues):
         Lt(1),
         doc("Share of the other records whose value the attacker knows, drawn at random; null: none."),
     ] = None
-    draws: Annotated[int, ADDED_LATER, Ge(1), Le(1000), doc("How often these are drawn.")] = 100
-    seed: Annotated[int, ADDED_LATER, Ge(0), Le(2**63 - 1), doc("Seed of the draws.")] = 0
+    known_draws: Annotated[int, ADDED_LATER, Ge(1), Le(1000), doc("How often these are drawn.")] = 100
+    known_seed: Annotated[int, ADDED_LATER, Ge(0), Le(2**63 - 1), doc("Seed of the draws.")] = 0
     knowledge: Annotated[
         DictionaryRef | None,
         doc(
@@ -247,9 +247,9 @@ def _corruption(
     """Every draw is an attack with more known records."""
     if own.known_share is None:
         return None
-    rng, others = np.random.default_rng(own.seed), np.flatnonzero(found.is_target)
+    rng, others = np.random.default_rng(own.known_seed), np.flatnonzero(found.is_target)
     drawn, worst = round(own.known_share * len(others)), []
-    for _ in range(own.draws):
+    for _ in range(own.known_draws):
         tick(1)
         is_known = known.copy()
         is_known[rng.choice(others, drawn, replace=False)] = True
@@ -320,7 +320,7 @@ def _cost(context: MeasureContext, parameters: BackgroundParameters) -> Cost:
         weighed = n * values + context.dictionaries[parameters.knowledge].n_entities
     seconds += weighed * SECONDS_PER_PAIR + n * parameters.top * SECONDS_PER_LISTED_RECORD
     if parameters.known_share is not None:
-        seconds += parameters.draws * (n * 10 * SECONDS_PER_CELL + weighed * SECONDS_PER_PAIR)
+        seconds += parameters.known_draws * (n * 10 * SECONDS_PER_CELL + weighed * SECONDS_PER_PAIR)
     return Cost(seconds, 8 * n * (m + 20) + 40 * (pairs + weighed), 1, "classes")
 
 

@@ -29,7 +29,7 @@ from app.domain.classes.sensitive_counts import SensitiveCounts
 from app.domain.classes.value_groups import with_groups
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.reference import reference_totals
-from app.domain.models.criterion import COUNTS_PERSONS, Criterion, Merging, ValueCriterion
+from app.domain.models.criterion import COUNTS_PERSONS, Criterion, GainBound, Merging, ValueCriterion
 from app.domain.models.distinct_l_diversity import least_classes
 from app.domain.models.drawn_gains import other_attribute
 from app.domain.models.drawn_likeness import likeness_of_draw
@@ -83,6 +83,13 @@ class BetaLikeness(ValueCriterion):
     groups: GroupsOfValues = None
     values_in_groups: BoundOfGroups = "bounded"
     beta_negative: BoundOfLosses = None
+
+    @property
+    def gain_bound(self) -> GainBound | None:
+        """The gain of β by its bound; None where groups or losses are bounded as well."""
+        if self.groups is not None or self.beta_negative is not None:
+            return None
+        return GainBound(as_written(self.beta), self.bound, self.attribute)
 
     def failing(self, judged: JudgedClasses) -> Bools:
         """Classes in which some value or group is above its bound, or lost too much; exactly at it passes."""

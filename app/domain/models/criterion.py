@@ -30,12 +30,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import Annotated, ClassVar, Final, Literal
 
 import numpy as np
 from annotated_types import Ge, Le, doc
 
 from app.domain.arrays import Bools, Floats, Longs
+from app.domain.classes.gains import LikenessBound
 from app.domain.classes.persons import ONE_ROW
 from app.domain.errors import NotSupported, require_bounds
 from app.domain.models.judging import NEWEST_READING, JudgedClasses, Others
@@ -47,6 +49,15 @@ BY_ROWS: Final = "as by rows"
 NEEDS_ONE_ROW: Final = "refused: it is defined for one record of each person"
 """What becomes of a measure or criterion where a person may have several records; other reasons to refuse
 begin with ``refused: `` as well."""
+
+
+@dataclass(frozen=True)
+class GainBound:
+    """The greatest relative gain on each value of a sensitive attribute (None: the only one)."""
+
+    beta: Fraction
+    kind: LikenessBound
+    attribute: str | None
 
 
 @dataclass(frozen=True)
@@ -129,6 +140,11 @@ class Criterion(ABC):
     @property
     def least_class_size(self) -> int | None:
         """k, if all that it requires of an equivalence class is k records, as k-anonymity does."""
+        return None
+
+    @property
+    def gain_bound(self) -> GainBound | None:
+        """The gain that it allows, if that is all that it requires of a class."""
         return None
 
     @property

@@ -82,10 +82,7 @@ def needs_criteria(context: SearchContext, problem: Problem, parameters: object)
 
 def needs_min_loss(context: SearchContext, problem: Problem, parameters: Solver) -> str:
     """Refuse every objective of risk and utility."""
-    return (
-        f"The solver {parameters.name} makes classes that meet privacy criteria. Ask for the objective "
-        "min_loss, or leave the solver out."
-    )
+    return f"{parameters.name} makes classes that meet privacy criteria. Ask for the objective min_loss."
 
 
 def needs_bounds(context: SearchContext, problem: Problem, parameters: object) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from heapq import nsmallest
@@ -10,8 +11,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.hierarchies.spellings import reading
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
-from app.services.datasets.dataset_schema import AttributeDeclaration
+from app.services.datasets.dataset_schema import AttributeDeclaration, Role
 from app.services.datasets.person_signs import NO_SIGNS, PersonSign, PersonSigns
 from app.services.datasets.spellings import Spelling, spellings_of
 from app.services.datasets.text_columns import TextColumn
@@ -30,7 +32,9 @@ class ValueCount:
 class AttributeProfile:
     """One column in numbers; ``unknown`` lists values outside the hierarchy, most frequent first.
 
-    ``spellings`` are texts of the file that are read as one value with others, or as missing, rarest first.
+    ``spellings`` are texts of the file that are read as one value with others, or as missing, rarest first;
+    ``rarest`` is how many rows have the sensitive value that fewest have, all spellings of it counted and a
+    missing one being a value. None for other roles, and in profiles stored before it was told.
     """
 
     name: str
@@ -42,6 +46,7 @@ class AttributeProfile:
     unknown: tuple[ValueCount, ...] | None
     frequent: tuple[ValueCount, ...] | None
     spellings: tuple[Spelling, ...] | None
+    rarest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -134,9 +139,18 @@ def profile_of(
                 unknown=_most_frequent(column, outside),
                 frequent=_most_frequent(column, np.ones_like(outside)),
                 spellings=spellings_of(column),
+                rarest=_rarest(column) if declaration.role is Role.SENSITIVE else None,
             )
         )
     return Profile(columns[declarations[0].name].n_rows, tuple(profiles), person_signs)
+
+
+def _rarest(column: TextColumn) -> int:
+    """Rows of the value that fewest have, as a person reads values; one without any is missing."""
+    rows: Counter[str | None] = Counter({None: column.n_missing} if column.n_missing else {})
+    for value, n in zip(column.values, column.rows_per_value.tolist(), strict=True):
+        rows[reading(value)] += n
+    return min(rows.values(), default=0)
 
 
 def _most_frequent(column: TextColumn, chosen: npt.NDArray[np.bool_]) -> tuple[ValueCount, ...]:

@@ -15,6 +15,7 @@ from app.domain.search.blocks import BlockedSearch, SearchPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
 from app.domain.search.objectives import Alternatives, MinLoss
 from app.domain.search.outcome import Outcome
+from app.domain.search.partitions.plan import BurelPlan
 from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import AUTO, Solver
@@ -215,6 +216,7 @@ class AnonymityWork(OptimisationWork):
         super().__init__(search, question)
         self._search = search
         self._table = table
+        self.notes = search.notes if isinstance(search, BurelPlan) else ()
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The result, and the rule that was found."""

@@ -37,6 +37,8 @@ class SearchQuestion:
 class SearchWork(ABC):
     """The work of a run that searches; ``time_limit`` in seconds halts it."""
 
+    notes: tuple[str, ...] = ()
+
     def __init__(self, search: BlockedSearch[object], time_limit: float | None = None) -> None:
         self._blocks = search
         self.n_blocks, self.units, self.seconds = search.n_blocks, search.units, search.seconds
@@ -134,7 +136,7 @@ class SearchService(QuestionService[R, Q, SearchWork], Generic[R, Q]):
             self._refuse_as_run(estimate)
         except MemoryLimitExceeded as error:
             return Plan(**estimate, missing=faults_of(error))
-        return Plan("run", **estimate)
+        return Plan("run", **estimate, notes=prepared.notes)
 
     def _refuse_as_run(self, estimate: JsonObject) -> None:
         if estimate["bytes"] > self._run_bytes:

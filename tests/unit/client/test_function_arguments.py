@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
+
 import pandas as pd
 import pytest
 
 import privacy_risk as pr
 from privacy_risk import embedded
+from privacy_risk.anonymisation import Criteria
+from privacy_risk.usual import least_class
 
 FRAME = pd.DataFrame({"zip": ["1", "2", "3"], "age": [30, 40, 50], "ill": ["a", "b", "a"]})
 
@@ -32,6 +38,16 @@ def no_service(monkeypatch):
         ({"k": 2, "l": {"sick": 2}}, "l", "no column 'sick'"),
         ({"k": 2, "t": {"ill": 1.5}}, "t", "1.5 is out of range"),
         ({"k": 2, "t": 0}, "t", "0 is out of range"),
+        ({"k": 2, "beta": {"ill": 0}}, "beta", "0 is out of range"),
+        ({"k": 2, "beta": {"ill": -1}}, "beta", "-1 is out of range"),
+        ({"k": 2, "beta": float("nan")}, "beta", "nan is out of range"),
+        ({"k": 2, "beta": 1000001}, "beta", "1000001 is out of range"),
+        ({"k": 2, "beta": float("inf")}, "beta", "inf is out of range"),
+        ({"k": 2, "beta": "2"}, "beta", "'2' is out of range"),
+        ({"k": 2, "beta": Decimal("2.00000000000000000001")}, "beta", "is out of range"),
+        ({"k": 2, "beta": Fraction(1, 3)}, "beta", "Fraction(1, 3) is out of range"),
+        ({"k": 2, "beta": {"il": 2}}, "beta", "no column 'il'"),
+        ({"k": 2, "quasi_identifiers": ["ill"], "beta": {"ill": 2}}, "sensitive", "is sensitive here"),
         ({"k": 2, "max_suppressed": 1.01}, "max_suppressed", "1.01 is out of range"),
         ({"k": 2, "max_suppressed": -0.1}, "max_suppressed", "-0.1 is out of range"),
         ({"k": 2, "importance": {"zip": -1}}, "importance", "-1 is out of range"),
@@ -49,6 +65,28 @@ def test_an_argument_that_cannot_be_meant_is_named(asked, argument, fault):
         pr.anonymise(FRAME, **asked)
     assert (raised.value.argument, fault in raised.value.fault) == (argument, True)
     assert str(raised.value) == f"{argument}: {raised.value.fault} {raised.value.remedy}"
+
+
+def test_decimals_are_kept_as_they_are_written():
+    asked = Criteria(2, beta={"ill": Decimal("0.1"), "age": 2})
+    asked.check(["ill", "age"], 3)
+    _, *likeness = asked.privacy(["ill", "age"])
+    assert likeness == [
+        {"kind": "beta_likeness", "beta": 0.1, "attribute": "ill"},
+        {"kind": "beta_likeness", "beta": 2.0, "attribute": "age"},
+    ]
+    assert asked.named == ("ill", "age")
+
+
+@pytest.mark.parametrize(
+    ("rows", "rarest", "beta", "least"),
+    [(600, 1, 2, 200), (12, 4, 0.5, 2), (12, 4, 100, 2), (7, 7, 3, 1), (10, 1, 1e6, 4), (100, 2, 4, 11)],
+)
+def test_the_least_class_with_a_value_is_the_first_that_its_bound_allows(rows, rarest, beta, least):
+    share = Fraction(rarest, rows)
+    allowed = float(share) * (1 + min(beta, -math.log(share)))
+    assert least_class(rows, rarest, beta) == least
+    assert least == next(size for size in range(1, rows + 1) if 1 / size <= allowed + 1e-12)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "a: [", "- 1"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from app.domain.analyses.catalogue import CRITERIA
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, Reading, reading_of
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.judging import AloneRecords
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.risk.models import RiskModel
@@ -29,9 +31,9 @@ COLUMNS = Columns(
 )
 
 
-def read(demand: dict[str, Any]) -> Reading:
+def read(demand: dict[str, Any], columns: Columns = COLUMNS) -> Reading:
     policy = policy_of(document(criterion(demand)))
-    return reading_of(policy, policy.requirements[0], COLUMNS)
+    return reading_of(policy, policy.requirements[0], columns)
 
 
 def share(demand: dict[str, Any], failing: float) -> dict[str, Any]:
@@ -95,6 +97,21 @@ PAIRS = [
 def test_a_threshold_that_who_is_alone_keeps_reads_nothing(kept: dict[str, Any], asking: dict[str, Any]):
     assert read(kept) == Reading()
     assert read(asking).read
+
+
+@pytest.mark.parametrize(("values_in_groups", "greatest"), [("free", 1.5), ("bounded", 9.0)])
+def test_the_greatest_gain_is_that_of_what_is_bounded(values_in_groups: str, greatest: float):
+    """Colds and gout together are four of ten; the one record of gout alone is one."""
+    tree = Hierarchy.from_parents({"flu": [None], "cold": ["rare"], "gout": ["rare"], "rare": [None]})
+    nested = table(("qi", "s"), [TABLE.hierarchies[0], tree], ROWS, {"s"})
+    columns = replace(COLUMNS, worst=WorstCase(AloneRecords(nested), HARM))
+    own = {"groups": ["rare"], "values_in_groups": values_in_groups}
+    kept = measured("beta_likeness", "beta_basic", "at_most", greatest, **own)
+    assert read(kept, columns) == Reading()
+    assert read(measured("beta_likeness", "beta_basic", "at_most", greatest - 0.1, **own), columns).read
+    asked = {"beta": greatest, "bound": "basic", **own}
+    assert read(model("beta_likeness", **asked), columns) == Reading()
+    assert read(model("beta_likeness", **asked, beta_negative=0.5), columns).read
 
 
 def test_a_share_of_all_leaves_only_the_size_of_classes():

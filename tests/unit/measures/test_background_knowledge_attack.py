@@ -294,7 +294,7 @@ def test_random_shares_of_known_records_are_those_of_loops(share):
         ("place", "value"), (tables.flat(r[0] for r in rows), tables.flat("abc")), rows, {"value"}
     )
     names = [(g, i) for g, values in enumerate(classes) for i in range(len(values))]
-    result = attacked(found, known_share=share, draws=40, seed=3)
+    result = attacked(found, known_share=share, known_draws=40, known_seed=3)
     rng, n = np.random.default_rng(3), round(share * len(names))
     worst = [
         worst_by_hand(classes, {names[i] for i in rng.choice(len(names), n, replace=False)})
@@ -304,18 +304,18 @@ def test_random_shares_of_known_records_are_those_of_loops(share):
     assert corruption.known_records == n
     assert corruption.mean_belief == pytest.approx(np.mean(worst))
     assert corruption.quantiles == tuple(sorted(worst)[i] for i in (0, 9, 19, 29, 39))
-    assert attacked(found, known_share=share, draws=40, seed=3) == result
+    assert attacked(found, known_share=share, known_draws=40, known_seed=3) == result
     # What nobody corrupted says of the same release is unchanged.
     assert replace(result, corruption=None) == attacked(found)
 
 
 def test_known_records_stay_known_when_others_are_drawn():
     """Five of six are known, and half of the one that is left is nobody, in every draw."""
-    found = attacked(one_class((2, 3, 1)), known_records=(1, 2, 3, 4, 6), known_share=0.4, draws=2)
+    found = attacked(one_class((2, 3, 1)), known_records=(1, 2, 3, 4, 6), known_share=0.4, known_draws=2)
     assert found.corruption.known_records == 0
     assert (found.corruption.mean_belief, found.corruption.quantiles) == (1, (1,) * 5)
 
 
 def test_of_a_class_of_which_all_are_known_nothing_is_left_to_believe():
-    found = attacked(one_class((2, 3, 1)), known_share=0.99, draws=1)
+    found = attacked(one_class((2, 3, 1)), known_share=0.99, known_draws=1)
     assert (found.corruption.known_records, found.corruption.mean_belief) == (6, 0)

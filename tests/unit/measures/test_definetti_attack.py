@@ -106,8 +106,9 @@ def test_what_is_handed_out_is_the_most_likely_of_all_ways(release):
         assert found in ways
         assert likely[ways.index(found)] == pytest.approx(max(likely), abs=1e-7)
         if len(set(found)) == 2:
-            assert found == next(
-                way for way, own in zip(ways, likely, strict=True) if own > max(likely) - 1e-7
+            # Equal records are equally likely to have either: the first have the first.
+            assert all(
+                step[i] <= step[k] for i, k in itertools.combinations(members, 2) if rows[i] == rows[k]
             )
 
 

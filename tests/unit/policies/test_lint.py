@@ -170,6 +170,11 @@ def test_criteria_that_no_release_can_meet_together_are_an_error(one, other):
         (model("k_anonymity", k=5), model("k_anonymity", k=3), 1),
         (model("k_anonymity", k=3), model("k_anonymity", k=5), 0),
         ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=5), 0),
+        (
+            model("beta_likeness", beta=2, beta_negative=0.9),
+            model("beta_likeness", beta=1, beta_negative=0.5),
+            0,
+        ),
     ],
 )
 def test_a_criterion_that_follows_from_another_is_a_warning(one, other, implied):
@@ -185,6 +190,8 @@ def test_a_criterion_that_follows_from_another_is_a_warning(one, other, implied)
         ({**model("k_anonymity", k=5), "failing_share": 0.1}, model("k_anonymity", k=3)),
         ({**model("k_anonymity", k=5), "missing": "matches_everything"}, model("k_anonymity", k=5)),
         ({**model("k_anonymity", k=5), "suppressed": "own_block"}, model("k_anonymity", k=5)),
+        (model("beta_likeness", beta=1, beta_negative=0.5), model("beta_likeness", beta=1)),
+        (model("beta_likeness", beta=1, groups=["a"]), model("beta_likeness", beta=2)),
         (measured("equivalence_classes", "records_below_k", "at_most", 9, k=2),
          measured("equivalence_classes", "records_below_k", "at_most", 4, k=3)),
     ],

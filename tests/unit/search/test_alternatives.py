@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,14 +14,16 @@ import pytest
 from app.domain.classes.released import Release
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing
 from app.domain.models.distinct_l_diversity import DistinctLDiversity
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.policies.objectives import objective_of, optimum_of
 from app.domain.rules.rule import TableRule
 from app.domain.search.alternatives.plan import AlternativesPlan
-from app.domain.search.alternatives.questions import IMPORTANCE, document_of
+from app.domain.search.alternatives.questions import IMPORTANCE, document_of, weaker_than_likeness
 from app.domain.search.alternatives.shown import shown_release, suggested
+from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.objectives import Alternatives
 from app.domain.tables.table import Table
 from tests.unit.search.least_loss_tables import DATA, read
@@ -45,8 +48,8 @@ def table_of(seed, trees=(SIX, FOUR, FLAT), n=60, persons=None):
     )
 
 
-def found(table, asked):
-    plan = AlternativesPlan(table, asked)
+def found(table, asked, budget=UNLIMITED):
+    plan = AlternativesPlan(table, asked, budget)
     return plan.combine({number: plan.run_block(number, lambda _: None) for number in range(plan.n_blocks)})
 
 
@@ -80,6 +83,24 @@ def every_rule(table, k, values=1):
 def geometric(losses, weights=None):
     weights = weights or [1] * len(losses)
     return math.expm1(sum(w * math.log1p(own) for w, own in zip(weights, losses, strict=True)) / sum(weights))
+
+
+@pytest.mark.parametrize("visits", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_found_for_a_stricter_question_answers_the_others_whose_searches_ended_before(seed, visits):
+    table, asked = table_of(seed), Alternatives((KAnonymity(4),), 0.1)
+    ended, best = found(table, asked, Budget(visits)), found(table, asked)
+    for got, least in ((ended.curves.suppression, best.curves.suppression), (ended.curves.k, best.curves.k)):
+        assert all(own.loss >= true.loss for own, true in zip(got, least, strict=True))
+        assert all(own.loss == true.loss for own, true in zip(got, least, strict=True) if own.is_proven)
+    assert all(b.loss <= a.loss for a, b in itertools.pairwise(ended.curves.suppression))
+    assert all(a.loss <= b.loss for a, b in itertools.pairwise(ended.curves.k))
+    k_of_first = ended.found["one_level_per_column"].privacy[0].value
+    losses = [own.loss for own in ended.curves.k if own.at <= k_of_first]
+    assert all(own <= ended.found["one_level_per_column"].loss for own in losses)
+    first, shown = (ended.found[way] for way in ("one_level_per_column", "every_column_shown"))
+    assert first.bounds.lower <= best.found["one_level_per_column"].loss <= first.loss
+    assert shown.loss is None or first.loss <= shown.loss
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -116,6 +137,82 @@ def test_every_rule_of_one_level_per_column_is_the_best_of_its_kind(seed, values
     for point in outcome.curves.k:
         losses = [geometric(own) for _, gone, own in every_rule(table, point.at, values) if gone <= allowed]
         assert point.loss == pytest.approx(min(losses))
+
+
+def likeness_of_rules(table):
+    """Levels → losses, least ℓ, greatest t and gain by value of every rule that suppresses nobody."""
+    secret = table.codes[:, -1].tolist()
+    whole, n = Counter(secret), len(secret)
+    trees = table.hierarchies[:-1]
+    for levels, _, losses in every_rule(table, 1):
+        members = {}
+        nodes = [
+            tree.ancestors_at(level)[table.codes[:, j]].tolist()
+            for j, (tree, level) in enumerate(zip(trees, levels, strict=True))
+        ]
+        for *row, value in zip(*nodes, secret, strict=True):
+            members.setdefault(tuple(row), []).append(value)
+        counts = [Counter(own) for own in members.values()]
+        gains = {
+            value: max(Fraction(own[value] * n, own.total() * whole[value]) - 1 for own in counts)
+            for value in whole
+        }
+        far = [
+            sum(abs(Fraction(own[v], own.total()) - Fraction(whole[v], n)) for v in whole) / 2
+            for own in counts
+        ]
+        yield losses, min(map(len, counts)), max(far), gains
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("beta", ["0.7", "1", "2.5"])
+@pytest.mark.parametrize("bound", ["enhanced", "basic"])
+def test_likeness_stands_beside_the_values_and_the_distance_that_it_implies(seed, beta, bound):
+    table = table_of(seed)
+    shares = {value: n / 60 for value, n in Counter(table.codes[:, -1].tolist()).items()}
+    asked = (KAnonymity(1), BetaLikeness(float(beta), bound, "s"))
+    points = found(table, Alternatives(asked, 0.0)).curves.likeness
+    kinds = [own["kind"] for point in points for own in point.privacy]
+    assert kinds in (
+        ["beta_likeness", "distinct_l_diversity", "t_closeness"],
+        ["beta_likeness", "t_closeness"],
+    )
+    rules = list(likeness_of_rules(table))
+    caps = {
+        v: min(float(beta), -math.log(p) + 1e-9) if bound == "enhanced" else float(beta)
+        for v, p in shares.items()
+    }
+    like = [own for own in rules if all(gain <= caps[value] for value, gain in own[3].items())]
+    first, *_, last = points
+    assert all(point.is_proven and point.suppressed_records == 0 for point in points)
+    assert first.loss == pytest.approx(min(geometric(own[0]) for own in like))
+    t = Fraction(str(last.privacy[0]["t"]))
+    assert all(own[2] <= t for own in like)
+    assert last.loss == pytest.approx(min(geometric(own[0]) for own in rules if own[2] <= t))
+    if len(points) == 3:
+        ell = points[1].privacy[0]["l"]
+        assert all(own[1] >= ell for own in like)
+        assert points[1].loss == pytest.approx(min(geometric(own[0]) for own in rules if own[1] >= ell))
+    assert max(point.loss for point in points) == first.loss
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_likeness_implies_is_asked_in_its_version(version):
+    likeness = BetaLikeness(2, attribute="s", version=version)
+    points = found(table_of(1), Alternatives((KAnonymity(2), likeness), 0.1)).curves.likeness
+    assert len(points) == 3
+    assert {own.get("version", 1) for point in points for own in point.privacy} == {version}
+
+
+def test_nothing_stands_beside_likeness_of_persons_or_where_it_is_not_asked():
+    likeness = (KAnonymity(2), BetaLikeness(2, attribute="s"))
+    persons = weaker_than_likeness(Alternatives(likeness, 0.1), table_of(1, persons=20))
+    assert persons == weaker_than_likeness(Alternatives(likeness[:1], 0.1), table_of(1)) == {}
+    of_groups = BetaLikeness(2, attribute="s", groups=("pair 0",), values_in_groups="free")
+    assert weaker_than_likeness(Alternatives((KAnonymity(2), of_groups), 0.1), table_of(1)) == {}
+    with pytest.raises(InvalidInput) as refused:
+        AlternativesPlan(table_of(1), Alternatives((KAnonymity(2), BetaLikeness(2, attribute="q")), 0.1))
+    assert refused.value.faults[0].pointer == "/objective/privacy/1/attribute"
 
 
 @pytest.mark.parametrize("seed", range(6))

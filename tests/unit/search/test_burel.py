@@ -23,15 +23,9 @@ from app.domain.search.partitions.burel import (
     retrieve,
 )
 from app.domain.search.partitions.mondrian import Axis, median_cuts
-from tests.oracles.burel_by_hand import position_of
+from tests.oracles.burel_by_hand import ROWS, position_of
 from tests.surrogate_census import marginal
 
-ROWS = (
-    (1, 2, 0), (14, 3, 0), (3, 3, 1), (9, 8, 1), (12, 13, 1), (0, 7, 2), (6, 15, 2), (10, 1, 2), (4, 9, 3),
-    (8, 4, 3), (2, 14, 3), (15, 15, 4), (11, 6, 4), (5, 0, 4), (7, 11, 4), (13, 9, 5), (1, 11, 5), (9, 14, 5),
-    (6, 5, 5),
-)  # fmt: skip
-"""Two quasi-identifiers from 0 to 15, and a sensitive value."""
 POINTS, VALUES = np.array(ROWS)[:, :2].T, np.array(ROWS)[:, 2]
 
 
@@ -52,6 +46,7 @@ def leaves_of(
     return [tuple(own) for own in found.tolist()]
 
 
+@pytest.mark.spec("BL-T4")
 @pytest.mark.parametrize(
     ("counts", "beta", "expected"),
     [
@@ -71,6 +66,7 @@ def test_buckets_are_the_fewest_runs(counts: tuple[int, ...], beta: str, expecte
     assert buckets_of(counts, beta) == expected
 
 
+@pytest.mark.spec("BL-T3")
 def test_margin_leaves_a_share_of_the_bound_free() -> None:
     counts = (2, 3, 3, 3, 4, 4)
     assert buckets_of(counts, "2", "0.1") == [[0, 1], [2, 3], [4, 5]]
@@ -82,6 +78,7 @@ def test_margin_leaves_a_share_of_the_bound_free() -> None:
     assert buckets_of((10, 10, 10), "1", "1e-17") == [[0], [1], [2]]
 
 
+@pytest.mark.spec("BL-T23")
 def test_buckets_of_the_surrogate() -> None:
     counts = marginal(100_000)
     assert counts[:15].tolist() == [
@@ -95,6 +92,7 @@ def test_buckets_of_the_surrogate() -> None:
     assert spare == [25, 19, 17, 16]
 
 
+@pytest.mark.spec("BL-T3", "BL-T5")
 def test_sizes_of_classes() -> None:
     assert leaves_of((5, 6, 8), (2, 3, 4), 2) == [(1, 1, 2), (1, 2, 2), (3, 3, 4)]
     of_three = ((3, 5, 8), (3, 5, 8), 1)
@@ -109,6 +107,7 @@ def test_sizes_of_classes() -> None:
     assert leaves_of((7,), (7,), 1, k_min=3) == [(3,), (4,)]
 
 
+@pytest.mark.spec("BL-T6")
 def test_hilbert_curve() -> None:
     square = np.array([[x, y] for x in range(4) for y in range(4)]).T
     assert hilbert(square, 2).reshape(4, 4).tolist() == [
@@ -131,6 +130,7 @@ def test_positions_longer_than_a_word_are_exact() -> None:
     assert found.tolist() == by_hand
 
 
+@pytest.mark.spec("BL-T6")
 def test_cells_of_the_grid() -> None:
     assert grid(np.array([(40 - 17) / 78]), 8).tolist() == [75]
     assert grid(np.array([(56 - 17) / 78]), 4).tolist() == [8]
@@ -161,6 +161,7 @@ def gain(of: Longs) -> float:
     return float(greatest_gains(counts, Gains.of(counts)).max())
 
 
+@pytest.mark.spec("BL-T8")
 def test_burel_end_to_end() -> None:
     curve = hilbert(POINTS, 4)
     assert curve.tolist() == [
@@ -197,6 +198,7 @@ def cut(fails: Callable[[SensitiveCounts], Bools]) -> Longs:
     return median_cuts(axes, np.ones(len(VALUES), dtype=np.int64), passes)
 
 
+@pytest.mark.spec("BL-T11")
 @pytest.mark.parametrize(
     ("beta", "classes", "loss", "attained"),
     [
@@ -224,6 +226,7 @@ def test_median_cuts_under_likeness(
     assert gain(of) == pytest.approx(attained, abs=1e-12)
 
 
+@pytest.mark.spec("BL-T11")
 def test_median_cuts_under_disclosure_and_closeness() -> None:
     delta = implied_delta(np.bincount(VALUES), 2)
     of = cut(lambda counts: disclosing(counts, Fraction(delta), "e"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from app.services.datasets import datasets
-from app.services.datasets.dataset_profiles import MOST_SHOWN, profile_of
+from app.services.datasets.dataset_profiles import MOST_SHOWN, Profile, profile_of
 from app.services.datasets.dataset_schema import AttributeType, Role
 from app.services.datasets.datasets import CreateDataset, DatasetService
 from app.services.datasets.tables import TableLoader
@@ -31,6 +32,34 @@ def test_the_most_frequent_values_come_first_and_equal_ones_by_their_text(distin
     assert own.frequent is not None
     assert [(count.value, count.rows) for count in own.frequent] == expected[:MOST_SHOWN]
     assert (own.distinct, own.unknown) == (distinct, ())
+
+
+@pytest.mark.parametrize(
+    ("values", "cells", "rarest"),
+    [
+        (("flu", "cold"), [0, 0, 0, 1, 1], 2),
+        (("flu", "cold"), [0, 0, 0, 1, 1, -1], 1),
+        # What a person reads as one value is one.
+        (("flu", "Flu ", "cold"), [0, 0, 1, 2, 2, 2, 2], 3),
+        ((), [-1, -1], 2),
+    ],
+)
+def test_the_rarest_sensitive_value_is_counted_as_criteria_count_it(values, cells, rarest):
+    column = TextColumn(values, np.array(cells, dtype=np.int32))
+    roles = {"a": Role.SENSITIVE, "b": Role.QUASI_IDENTIFIER}
+    declared = [declare(name, role) for name, role in roles.items()]
+    found = profile_of(declared, dict.fromkeys(roles, column), ())
+    assert [own.rarest for own in found.attributes] == [rarest, None]
+    assert Profile.from_json(found.to_json()) == found
+    before = {
+        **found.to_json(),
+        "attributes": [_without_rarest(own) for own in found.to_json()["attributes"]],
+    }
+    assert [own.rarest for own in Profile.from_json(before).attributes] == [None, None]
+
+
+def _without_rarest(attribute: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attribute.items() if name != "rarest"}
 
 
 async def test_a_profile_is_made_with_its_dataset_and_read_by_whoever_may(world: World, monkeypatch):

@@ -109,7 +109,7 @@ async def test_a_rule_is_made_or_read_once(
     ("objective", "expected", "in_its_run"),
     [
         (MinRisk(2.0), {"scored_problem": 1}, {"scored_problem": 1, "ScoringOptions.of": 1, "solver_of": 1}),
-        (MinLoss((KAnonymity(2),)), {}, {}),
+        (MinLoss((KAnonymity(2),)), {}, {"solver_of": 1}),
     ],
 )
 async def test_an_optimisation_is_read_by_its_run_alone(

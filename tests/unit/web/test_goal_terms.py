@@ -21,6 +21,10 @@ TABLE = Subject(
 )
 
 
+LIKE = {"kind": "beta_likeness", "beta": 2, "attribute": "diagnosis"}
+CLOSE = {"kind": "t_closeness", "t": 0.5, "attribute": "diagnosis"}
+
+
 def form(subject: Subject = TABLE, **changed: str) -> Form:
     """The form as it is shown, with changes."""
     fields = {"others": "apart", "dictionary": "census", "sensitivity": "harm"}
@@ -51,6 +55,34 @@ def test_closeness_is_not_recommended_of_attributes_with_too_many_values():
     kinds = [(own["kind"], own.get("attribute")) for own in question(template="t")["objective"]["privacy"]]
     assert ("t_closeness", "diagnosis") in kinds
     assert ("t_closeness", "cost") not in kinds
+
+
+def test_likeness_is_asked_alone_of_attributes_that_can_be_like_the_table():
+    assert TABLE.choices() == ["k", "l", "t", "beta", "register"]
+    assert (TABLE.recommended()["beta/diagnosis"], TABLE.recommended()["beta/cost"]) == ("2", "")
+    asked = question(template="beta", **{"beta/cost": "0.1"})["objective"]["privacy"]
+    assert asked == [
+        {"kind": "k_anonymity", "k": 5},
+        {"kind": "beta_likeness", "beta": 2, "attribute": "diagnosis"},
+        {"kind": "beta_likeness", "beta": 0.1, "attribute": "cost"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("0", "β of diagnosis is out of range."),
+        ("-2", "β of diagnosis is out of range."),
+        ("nan", "β of diagnosis is no number."),
+        ("1000001", "β of diagnosis is out of range."),
+        ("2.00000000000000000001", "β of diagnosis is not kept exactly."),
+        ("", "No number stands for any β."),
+    ],
+)
+def test_a_likeness_that_cannot_be_asked_is_refused_beside_its_field(given, said):
+    faults = asked_in(form(template="beta", **{"beta/diagnosis": given}), TABLE)
+    assert isinstance(faults, tuple)
+    assert [(own.field, own.said) for own in faults] == [("beta/diagnosis", said)]
 
 
 def test_only_what_the_choice_asks_for_is_asked():
@@ -87,6 +119,7 @@ def test_what_the_attacker_knows_besides_is_asked_of_several_sensitive_attribute
         ("l", {"l/cost": ""}),
         ("l", {"others": "in_classes", "important/city": "on"}),
         ("t", {"suppressed": "7", "l/diagnosis": "", "l/cost": ""}),
+        ("beta", {"beta/cost": "0.123456789012345"}),
         ("register", {"floor": "3.5"}),
     ],
 )
@@ -106,6 +139,10 @@ def test_an_optimisation_is_asked_again_as_it_was_asked(template, changed):
     [
         {"privacy": [{"kind": "k_map", "k": 5}]},
         {"privacy": [{"kind": "k_anonymity", "k": 5}, {"kind": "entropy_l_diversity", "l": 3}]},
+        {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE, "bound": "basic"}]},
+        {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE, "groups": ["bad"]}]},
+        {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE, "beta_negative": 0.5}]},
+        {"privacy": [{"kind": "k_anonymity", "k": 5}, {**LIKE}, {**CLOSE}]},
         {"suppressed": "own_block"},
         {"loss": {"kind": "geometric", "suppression_factor": 1}},
         {"loss": {"kind": "precision"}},

@@ -10,14 +10,22 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Final
+from itertools import pairwise, product
+from typing import Annotated, Any, Final, TypeVar
 
 from annotated_types import doc
 
 from app.domain.arrays import Bools, Levels
 from app.domain.classes.quasi_part import shown_at
 from app.domain.dictionaries.dictionary import Dictionary
-from app.domain.search.alternatives.questions import Way, points_of, problem_of, problems_of
+from app.domain.models.k_anonymity import KAnonymity
+from app.domain.search.alternatives.questions import (
+    Way,
+    points_of,
+    problem_of,
+    problems_of,
+    weaker_than_likeness,
+)
 from app.domain.search.answers import Answers
 from app.domain.search.below_tops import table_below_tops
 from app.domain.search.budget import UNLIMITED, Budget, Halted, never
@@ -30,6 +38,8 @@ from app.domain.search.objectives import Alternatives
 from app.domain.search.outcome import Bounds
 from app.domain.search.plans import LeastLossPlan, least_loss_plan
 from app.domain.tables.table import Table
+
+Q = TypeVar("Q")
 
 MOST_VISITED: Final = 300
 """Rules that a search of more than 2,000,000 visits, unless a budget is asked for."""
@@ -48,11 +58,27 @@ class CurvePoint:
 
 
 @dataclass(frozen=True)
+class WeakerPoint:
+    """The best rule of one level per column under what β-likeness implies, or under itself."""
+
+    privacy: Annotated[
+        tuple[Mapping[str, Any], ...], doc("The criteria of β-likeness, or what stands in their place.")
+    ]
+    loss: Annotated[float | None, doc("Its loss; null if no rule was found.")]
+    suppressed_records: Annotated[int | None, doc("Records that it suppresses.")]
+    is_proven: Annotated[bool, doc("Whether no rule loses less, or there is none.")]
+
+
+@dataclass(frozen=True)
 class LossCurves:
     """What protection, and keeping all records, cost."""
 
     suppression: Annotated[tuple[CurvePoint, ...], doc("By the greatest share that may be suppressed.")]
     k: Annotated[tuple[CurvePoint, ...], doc("By the k of k-anonymity, with the other criteria.")]
+    likeness: Annotated[
+        tuple[WeakerPoint, ...],
+        doc("Under β-likeness if it was asked, by records; then under the ℓ, and the t, that it implies."),
+    ] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +116,9 @@ class AlternativesPlan:
         self._dictionary = dictionary
         self._ways = problems_of(asked, table)
         self._points = points_of(asked, table.n_records)
+        self._weaker = weaker_than_likeness(asked, table)
         points = [problem for curve in self._points.values() for problem in curve.values()]
+        points += self._weaker.values()
         self._problems = list(dict.fromkeys([*self._ways.values(), *points]))
         self.n_blocks = len(self._problems)
         # The others are made when it is their turn, and each takes as long as one of these.
@@ -140,13 +168,28 @@ class AlternativesPlan:
         outcomes = {
             self._problems[index]: self._planned(index).combine({0: block}) for index, block in blocks.items()
         }
+        # What answers a question answers one that asks for less, of which a search may have ended sooner.
+        curve, sizes = self._points.values()
+        shown = self._ways["every_column_shown"]
+        for stricter, looser in ((shown, self._ways["one_level_per_column"]), *pairwise(curve.values())):
+            _take_better(outcomes, looser, stricter)
         found = {way: outcomes[own] for way, own in self._ways.items() if own in outcomes}
         _take_better(found, "levels_per_record", "fewer_suppressed")
         if "levels_per_record" in found and not found["levels_per_record"].suppressed_records:
             _take_better(found, "fewer_suppressed", "levels_per_record")
-        suppression, k = (
-            tuple(_point(at, outcomes[own]) for at, own in curve.items() if own in outcomes)
-            for curve in self._points.values()
+        for (k, own), other in product(sizes.items(), sizes.values()):
+            if other in outcomes and _attained_k(outcomes[other]) >= k:
+                _take_better(outcomes, own, other)
+        for own in self._weaker.values():
+            _take_better(outcomes, own, self._ways["one_level_per_column"])
+        by_limit, by_k = (
+            tuple(CurvePoint(at, *_told(outcomes[own])) for at, own in points.items() if own in outcomes)
+            for points in (curve, sizes)
+        )
+        weaker = tuple(
+            WeakerPoint(tuple(map(criterion_document, own)), *_told(outcomes[problem]))
+            for own, problem in self._weaker.items()
+            if problem in outcomes
         )
         is_any = any(own.rule is not None for own in found.values())
         return AlternativesOutcome(
@@ -154,8 +197,8 @@ class AlternativesPlan:
             tuple(way for way in self._ways if way not in found or found[way].rule is None),
             problem_of(self._asked).suppression_allowed(self._table.n_records),
             self._short(found.get("every_column_shown")),
-            LossCurves(suppression, k),
-            () if is_any else self._nearest(found.get("one_level_per_column"), suppression),
+            LossCurves(by_limit, by_k, weaker),
+            () if is_any else self._nearest(found.get("one_level_per_column"), by_limit),
             len(blocks) == self.n_blocks and all(own.complete for own in outcomes.values()),
         )
 
@@ -201,18 +244,22 @@ class AlternativesOutcome:
     complete: bool
 
 
-def _take_better(found: dict[Way, AnonymityOutcome], way: Way, other: Way) -> None:
-    """Answer one question by the answer to another one that is an answer to both, and loses less.
-
-    Quick searches may find better where less is allowed, and where nobody has to be suppressed.
-    """
-    own, better = found.get(way), found.get(other)
-    if own is None or better is None or better.loss is None or own.bounds is None:
+def _take_better(found: dict[Q, AnonymityOutcome], own: Q, other: Q) -> None:
+    """Answer one question by the answer to another one that answers it, too, where that loses less."""
+    now, better = found.get(own), found.get(other)
+    if now is None or better is None or better.loss is None:
         return
-    if own.loss is None or better.loss < own.loss:
-        lower = min(own.bounds.lower, better.loss)
-        found[way] = replace(better, bounds=Bounds(lower, better.loss - lower))
+    if now.loss is None or better.loss < now.loss:
+        lower = 0.0 if now.bounds is None else min(now.bounds.lower, better.loss)
+        bounds = Bounds(lower, better.loss - lower)
+        found[own] = replace(better, bounds=bounds, status="heuristic" if bounds.gap else "optimal")
 
 
-def _point(at: float, outcome: AnonymityOutcome) -> CurvePoint:
-    return CurvePoint(at, outcome.loss, outcome.suppressed_records, outcome.status != "heuristic")
+def _attained_k(outcome: AnonymityOutcome) -> float:
+    """The k that what was found attains; 0 if nothing was."""
+    found = (own.value for own in outcome.privacy if own.criterion.kind == KAnonymity.kind)
+    return max((own for own in found if own is not None), default=0)
+
+
+def _told(outcome: AnonymityOutcome) -> tuple[float | None, int | None, bool]:
+    return outcome.loss, outcome.suppressed_records, outcome.status != "heuristic"

@@ -12,13 +12,14 @@ import json
 import math
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from app.domain.arrays import Bools, Levels, Longs
+from app.domain.classes.gains import CAP_TOLERANCE, frequency_bounds
 from app.domain.classes.persons import ONE_ROW
 from app.domain.classes.quasi_part import hidden_further, required_quasi_identifiers, shown_at
 from app.domain.classes.ratios import as_written
@@ -26,10 +27,8 @@ from app.domain.classes.released import Release
 from app.domain.errors import Fault, NotSupported, having, refuse
 from app.domain.losses.loss import OF_CELLS
 from app.domain.losses.released import common_ancestors, shown_cells
-from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.criterion import Criterion, version_of
 from app.domain.models.judging import JudgedRecords
-from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.suppression import failing_any
 from app.domain.rules.rule import RecordRule
 from app.domain.search.answers import Answers
@@ -79,7 +78,7 @@ class PartitionPlan(ABC):
     _instead: str
     _most_places: float = math.inf
 
-    def __init__(self, table: Table, problem: AnonymityProblem, budget: Budget = UNLIMITED) -> None:
+    def __init__(self, table: Table, problem: AnonymityProblem, budget: Budget) -> None:
         self._require(table, problem, budget)
         self._whole, self._of_sensitive = table, problem.levels_of_sensitive(table)
         self._table = shown_at(table, self._of_sensitive)
@@ -114,8 +113,7 @@ class PartitionPlan(ABC):
         except HaltedError:
             return _Found(complete=False).encoded()
         best = min(found, key=lambda own: own.loss)
-        criteria = ClassCriteria(self._table, self._problem)
-        cells = Cells(self._table, self._loss)
+        cells, criteria = Cells(self._table, self._loss), ClassCriteria(self._table, self._problem)
         bound = bound_of(cells, criteria, self._problem.loss, lambda: 0.0)
         bound.raise_by("little", best.loss, Course(halted=halted))
         return replace(best, bound=bound.least).encoded()
@@ -192,26 +190,15 @@ class PartitionPlan(ABC):
         kinds = ", ".join(kind for kind in OF_CELLS if kind != "squared_error")
         wrong = {
             "/scope": (problem.scope != "record_level", "Ask for record_level."),
-            "/objective/suppression_limit": (
-                problem.suppression_limit > 0,
-                "Leave it out: nobody is suppressed.",
-            ),
+            "/objective/suppression_limit": (problem.suppression_limit > 0, "Nobody is suppressed."),
+            "/objective/local_recoding": (problem.local_recoding, "Leave it out."),
             "/objective/loss/kind": (problem.loss.kind not in OF_CELLS, f"Choose one of: {kinds}."),
             "/budget": (budget != UNLIMITED, "Leave max_nodes and relative_gap out: no rules are visited."),
         }
         said = f"The solver {self.solver} does not take this."
-        refuse(
-            [
-                Fault(at, "not-applicable", said, remedy)
-                for at, (is_wrong, remedy) in wrong.items()
-                if is_wrong
-            ]
-        )
+        refuse([Fault(at, "not-applicable", said, own) for at, (is_so, own) in wrong.items() if is_so])
         if table.persons is not None:
-            raise NotSupported(
-                f"The solver {self.solver} takes one record of each person.",
-                f"Search a table with {ONE_ROW}.",
-            )
+            raise NotSupported(f"{self.solver} takes one record of each person.", f"Give {ONE_ROW}.")
         for j in required_quasi_identifiers(table):
             table.hierarchies[j].require_tree("A least common node", "leave the solver out")
             self._require_places(table, j)
@@ -261,51 +248,66 @@ class MondrianPlan(PartitionPlan):
         yield of[rows.inverse], None, None
 
 
+def along_curve(axes: Sequence[Axis]) -> tuple[list[int], Longs]:
+    """The positions of records on the Hilbert curve, ascending, and the rank of each record's."""
+    bits = burel.bits_for(max(len(axis.places) for axis in axes))
+    cells = np.stack([burel.grid(axis.relative, bits)[axis.ranks] for axis in axes])
+    positions, ranks = np.unique(burel.hilbert(cells, bits), return_inverse=True)
+    return positions.tolist(), ranks.reshape(-1)
+
+
 class BurelPlan(PartitionPlan):
     """BUREL for a criterion of β-likeness; k of k-anonymity is the least size of a class."""
 
     solver = Burel.name
     _most_places = 2**burel.MOST_BITS
     _instead = (
-        "Take one criterion beta_likeness, and k_anonymity beside it for the size of classes; others are for "
-        "the solver mondrian, or for none."
+        "Take one criterion beta_likeness without groups and beta_negative, k_anonymity beside it for sizes, "
+        "or the solver mondrian."
     )
 
-    def __init__(
-        self, table: Table, problem: AnonymityProblem, solver: Burel, budget: Budget = UNLIMITED
-    ) -> None:
+    def __init__(self, table: Table, problem: AnonymityProblem, solver: Burel, budget: Budget) -> None:
         super().__init__(table, problem, budget)
         self._asked = solver
-        likeness = [own for own in problem.privacy if isinstance(own, BetaLikeness)]
-        if len(likeness) != 1:
-            raise NotSupported(f"There are {len(likeness)} criteria of β-likeness.", self._instead)
-        self._likeness = likeness[0]
-        self._sensitive = self._records.position(self._records.index(self._likeness.attribute))
+        found = [own.gain_bound for own in problem.privacy if own.gain_bound is not None]
+        if len(found) != 1:
+            raise NotSupported(f"There are {len(found)} criteria of β-likeness.", self._instead)
+        self._gain = found[0]
+        self._sensitive = self._records.position(self._records.index(self._gain.attribute))
         self._require_places(table, self._sensitive)
         if solver.slack_margin == "auto":
             self.seconds *= len(MARGINS)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a single value, or one that occurs once, means for the classes."""
+        counts, gain = self._records.whole.counts(self._gain.attribute), self._gain
+        if counts.n_values == 1:
+            return ("There is one sensitive value: without k_anonymity classes have one record.",)
+        rarest = counts.totals.min(keepdims=True)
+        share = frequency_bounds(rarest, counts.population, gain.beta, gain.kind)[0]
+        least = f"{math.ceil((1 - CAP_TOLERANCE) / share):,} of {counts.population:,}"
+        said = f"A sensitive value occurs once: its class has at least {least} records."
+        return (said,) if rarest[0] == 1 else ()
+
     def _fits(self, criterion: Criterion) -> bool:
-        return isinstance(criterion, BetaLikeness | KAnonymity)
+        return criterion.gain_bound is not None or criterion.least_class_size is not None
 
     def partitions(self, tick: Callable[[int], None]) -> Iterator[tuple[Longs, int | None, float | None]]:
         """By BUREL, once for each margin."""
-        table, asked, criterion = self._table, self._asked, self._likeness
-        beta, bound = as_written(criterion.beta), criterion.bound
-        k_min = max((own.k for own in self._problem.privacy if isinstance(own, KAnonymity)), default=1)
+        table, asked, beta, kind = self._table, self._asked, self._gain.beta, self._gain.kind
+        k_min = max(own.least_class_size or 1 for own in self._problem.privacy)
         rows = table.distinct(self._attributes)
         axes = [Axis.of(table.hierarchies[j], rows.codes[:, i]) for i, j in enumerate(self._attributes)]
-        bits = burel.bits_for(max(len(axis.places) for axis in axes))
-        cells = np.stack([burel.grid(axis.relative, bits)[axis.ranks] for axis in axes])
-        positions, ranks = np.unique(burel.hilbert(cells, bits), return_inverse=True)
+        positions, ranks = along_curve(axes)
         hierarchy, values = table.hierarchies[self._sensitive], table.codes[:, self._sensitive]
         values = hierarchy.as_read[values] if self._version > 1 else values
         per_node = np.bincount(values, minlength=hierarchy.n_nodes)
         numbers, totals = np.cumsum(per_node > 0) - 1, per_node[per_node > 0]
         for margin in MARGINS if asked.slack_margin == "auto" else (asked.slack_margin,):
-            buckets = burel.bucketise(totals, beta, bound, as_written(margin))
-            sizes = burel.class_sizes(buckets, beta, bound, asked.rounding, k_min)
+            buckets = burel.bucketise(totals, beta, kind, as_written(margin))
+            sizes = burel.class_sizes(buckets, beta, kind, asked.rounding, k_min)
             random = None if asked.start == "first" else np.random.default_rng(asked.seed)
-            of_row, of_bucket = ranks.reshape(-1)[rows.inverse], buckets.of_value[numbers[values]]
-            of = burel.retrieve(of_bucket, of_row, positions.tolist(), sizes, random, tick)
+            of_row, of_bucket = ranks[rows.inverse], buckets.of_value[numbers[values]]
+            of = burel.retrieve(of_bucket, of_row, positions, sizes, random, tick)
             yield of, len(buckets.sizes), margin
