@@ -31,16 +31,7 @@ from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 from app.experiments.census import ATTRIBUTES, SALARY, census
 from app.experiments.likeness_schemes import Partition, released
-from app.experiments.report import (
-    Claim,
-    Effort,
-    Picture,
-    Report,
-    ResultTable,
-    curves,
-    exact,
-    qualitative,
-)
+from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
 RECORDS_PER_ENTITY: Final = 25
 QUERIES: Final = 1000
@@ -171,12 +162,8 @@ def same_distance(effort: Effort) -> Report:
         panel.below("BUREL attains the lowest β of releases with its t", "BUREL", *BY_T),
         panel.below("From β = 2 on less than two thirds", "BUREL", *BY_T, factor=2 / 3, first=1),
     )
-    return _report(
-        ("B1", "β of releases as close as BUREL's", "Cao and Karras (2012), figure 4(a)"),
-        runs,
-        [panel],
-        *claims,
-    )
+    titled = "B1", "β of releases as close as BUREL's", "Cao and Karras (2012), figure 4(a)"
+    return _report(titled, runs, [panel], *claims)
 
 
 def _losses_and_times(
@@ -265,12 +252,8 @@ def queries(effort: Effort) -> Report:
         panels[3].monotone("It falls with the selectivity", -1),
         *(own.below(f"BUREL's error is the least, by {own.x_label}", *BY_BETA) for own in panels),
     )
-    return _report(
-        ("B7", "COUNT queries on generalised records", "Cao and Karras (2012), figure 8"),
-        runs,
-        panels,
-        *claims,
-    )
+    titled = "B7", "COUNT queries on generalised records", "Cao and Karras (2012), figure 8"
+    return _report(titled, runs, panels, *claims)
 
 
 def _errors(own: Runs, beta: float, attributes: float, predicates: float, share: float) -> dict[str, float]:
@@ -309,12 +292,8 @@ def closeness_and_diversity(effort: Effort) -> Report:
         exact("Classes have as many values as β makes necessary", enough, panel.shown("ℓ", "necessary ℓ")),
         qualitative("ℓ is at least 6, by frequency, too", six, panel.shown("ℓ by frequency")),
     )
-    return _report(
-        ("B9", "t and ℓ of BUREL's releases", "Cao and Karras (2012), section 7, table"),
-        runs,
-        [panel],
-        *claims,
-    )
+    titled = "B9", "t and ℓ of BUREL's releases", "Cao and Karras (2012), section 7, table"
+    return _report(titled, runs, [panel], *claims)
 
 
 def _necessary(totals: Longs, beta: float) -> int:
