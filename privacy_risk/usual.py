@@ -49,7 +49,7 @@ def likeness_told(dataset: Json, profile: Json, asked: Json) -> Iterator[str]:
     banded = asked.get("persons_per_value") or {}
     for own in asked["privacy"]:
         name = own.get("attribute")
-        if own["kind"] != "beta_likeness" or name in banded or dataset.get("person"):
+        if "beta" not in own or name in banded or dataset.get("person"):
             continue
         column = columns[name]
         if column["distinct"] + bool(column["missing"]) == 1:

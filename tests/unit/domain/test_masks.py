@@ -22,7 +22,7 @@ from app.services.datasets.text_columns import TextColumn
 APP = Path(__file__).parents[3] / "app"
 
 ABOUT_NODES = {
-    "domain/attacks/similarity_attack.py": 1,  # groups of similar values are inner nodes below the root
+    "domain/classes/value_groups.py": 1,  # groups of similar values are inner nodes below the root
     "domain/counting/bitsets.py": 3,  # everybody is consistent with the root: nothing is looked up for it
     "domain/counting/compatibility.py": 2,
     "domain/counting/counter.py": 1,

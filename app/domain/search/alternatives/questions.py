@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, cast, get_args
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from app.domain.classes.gains import saturation
 from app.domain.classes.quasi_part import required_quasi_identifiers, shown_at
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.losses.loss import LossChoice
-from app.domain.models.beta_likeness import BetaLikeness
-from app.domain.models.criterion import Criterion, version_of
-from app.domain.models.distinct_l_diversity import DistinctLDiversity
+from app.domain.models.criterion import Criterion, GainBound, ValueCriterion, version_of
 from app.domain.models.judging import JudgedClasses, JudgedRecords
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.t_closeness import TCloseness
@@ -96,34 +94,35 @@ def weaker_than_likeness(asked: Alternatives, table: Table) -> dict[tuple[Criter
     bounds what a reader gains on a single value. Nothing without β-likeness of single values, or where a
     person may have several: nothing is implied then.
     """
-    likeness = tuple(own for own in asked.privacy if isinstance(own, BetaLikeness) and own.groups is None)
+    likeness = {own: own.gain_bound for own in asked.privacy if own.gain_bound is not None}
     if not likeness or table.persons is not None:
         return {}
     base = problem_of(asked)
     shown = shown_at(table, base.levels_of_sensitive(table))
     one_class = np.zeros(shown.n_records, dtype=np.int32)
-    whole = JudgedRecords(shown, one_class, version=version_of(asked.privacy)).whole
+    version = version_of(asked.privacy)
+    whole = JudgedRecords(shown, one_class, version=version).whole
     others = tuple(own for own in asked.privacy if own not in likeness)
     ell: list[Criterion] = []
     for own in likeness:
         with pointing_into(f"/objective/privacy/{asked.privacy.index(own)}"):
-            found = [one for one in own.implied(whole) if isinstance(one, DistinctLDiversity)]
-            ell += (replace(one, version=own.version) for one in found)
-    t = tuple(_implied_closeness(own, whole) for own in likeness)
-    return {own: replace(base, privacy=(*others, *own)) for own in (likeness, tuple(ell), t) if own}
+            found = [one for one in own.implied(whole) if one.least_class_size is None]
+            ell += (replace(cast(ValueCriterion, one), version=version) for one in found)
+    t = tuple(replace(_implied_closeness(gain, whole), version=version) for gain in likeness.values())
+    return {own: replace(base, privacy=(*others, *own)) for own in (tuple(likeness), tuple(ell), t) if own}
 
 
-def _implied_closeness(likeness: BetaLikeness, whole: JudgedClasses) -> TCloseness:
+def _implied_closeness(gain: GainBound, whole: JudgedClasses) -> TCloseness:
     """The t of which no β-like class is farther, all values equally far apart, to four digits upwards.
 
     With the greatest relative gain g on any value the values that are more frequent in a class have there
     at most (1 + g) times their share p in the table, and at most all of it: t ≤ min(g · p, 1 − p).
     """
-    gain = likeness.beta
-    if likeness.bound == "enhanced":
-        gain = min(gain, saturation(whole.counts(likeness.attribute).totals))
-    t = math.ceil(1e4 * gain / (1 + gain)) / 1e4
-    return TCloseness(t, "equal", likeness.attribute, version=likeness.version)
+    greatest = float(gain.beta)
+    if gain.kind == "enhanced":
+        greatest = min(greatest, saturation(whole.counts(gain.attribute).totals))
+    t = math.ceil(1e4 * greatest / (1 + greatest)) / 1e4
+    return TCloseness(t, "equal", gain.attribute)
 
 
 def document_of(asked: Alternatives) -> dict[str, Any]:
