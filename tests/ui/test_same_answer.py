@@ -19,7 +19,7 @@ from app.cli.program import run
 from app.samples.patients import csv_of_patients
 from privacy_risk import anonymisation
 from tests.ui.conftest import Served
-from tests.ui.forms import declared, filled_in, followed, sent, signed_in, text_of, token_in
+from tests.ui.forms import declared, filled_in, followed, sent, signed_in, text_of, token_in, worked_off
 
 RECORDS = 5_000
 SENSITIVE = ("Hauptdiagnose", "Kosten")
@@ -72,10 +72,11 @@ def test_the_hospitals_export_is_released_alike_by_three_doors(
         found = api.get(f"/v1/optimisations/{name}").json()
     result = next(one for one in found["result"]["alternatives"] if one["id"] == "one_level_per_column")
     asked = ("--k", "5", "--l", "Hauptdiagnose=3", "--max-suppressed", "0.05", "-o", release, "--json")
-    assert by_command(served.url, served.new_token(), monkeypatch, "anonymise", table, *asked) == 0
+    with worked_off(served, served.new_token()) as own_key:
+        assert by_command(served.url, own_key, monkeypatch, "anonymise", table, *asked) == 0
     answer = json.loads(capsys.readouterr().out)
     frame = pd.read_csv(io.BytesIO(content), sep=";", encoding="latin-1", dtype=str, keep_default_na=False)
-    with pr.Client(served.url, served.new_token()) as client:
+    with worked_off(served, served.new_token()) as own_key, pr.Client(served.url, own_key) as client:
         monkeypatch.setattr(anonymisation, "client_of", lambda server, key: client)
         python = pr.anonymise(frame, k=5, l={"Hauptdiagnose": 3}, max_suppressed=0.05)
     expected = (result["loss"], result["suppressed_records"], result["rule"]["levels"])
