@@ -280,10 +280,11 @@ def test_the_bound_is_below_what_splits_equal_records() -> None:
     assert (outcome.status, outcome.loss, outcome.classes) == ("optimal", 0.0, 1)
 
 
-def test_a_halted_search_has_no_rule() -> None:
+def test_a_halted_search_leaves_all_records_in_one_class() -> None:
     table = random_table(np.random.default_rng(1))
     problem = AnonymityProblem((BetaLikeness(2.0),), scope="record_level")
     for solver in (Burel(), Mondrian()):
         plan = least_loss_plan(table, problem, solver=solver)
         outcome = plan.combine({0: plan.run_block(0, lambda _: None, lambda: True)})
-        assert (outcome.status, outcome.rule, outcome.complete) == ("heuristic", None, False)
+        assert (outcome.status, outcome.classes, outcome.complete) == ("heuristic", 1, False)
+        assert (outcome.privacy[0].value, outcome.bounds.lower) == (0, 0)

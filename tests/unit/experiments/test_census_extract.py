@@ -103,5 +103,5 @@ def test_counts_are_taken_of_the_extract(tmp_path, capsys):
     own = ["--census", str(tmp_path / "own.csv"), "--seeds", "1"]
     assert program.run(["experiment", "X14", *own], None) == 0
     assert "census extract of 4,000 records" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="X14 alone"):
+    with pytest.raises(SystemExit, match="is for X14 and B1 to B10"):
         program.run(["experiment", "X7", *own], None)

@@ -100,7 +100,7 @@ class PartitionPlan(ABC):
         """(n,) class of each record, in one way or several; of BUREL the buckets and the margin."""
 
     def run_block(self, index: int, tick: Callable[[int], None], halted: Halted = never) -> bytes:
-        """The best partition and a bound, as JSON; no partition once it is halted."""
+        """The best partition and a bound, as JSON; all records as one class once it is halted."""
 
         def advance(done: int) -> None:
             stop_if(halted)
@@ -111,7 +111,8 @@ class PartitionPlan(ABC):
         try:
             found = [self._described(*own) for own in self.partitions(advance)]
         except HaltedError:
-            return _Found(complete=False).encoded()
+            together = np.zeros(self._table.n_records, dtype=np.int64)
+            return replace(self._described(together, None, None), complete=False).encoded()
         best = min(found, key=lambda own: own.loss)
         cells, criteria = Cells(self._table, self._loss), ClassCriteria(self._table, self._problem)
         bound = bound_of(cells, criteria, self._problem.loss, lambda: 0.0)
