@@ -22,7 +22,7 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
-from app.domain.arrays import Floats, Indices, Ints, Longs
+from app.domain.arrays import Indices, Integers, Ints, Longs
 from app.domain.catalogue.meanings import ASIDE, LOW, LOW_SHARE, SHARE
 from app.domain.errors import Fault, InvalidInput, counted, joined
 
@@ -31,6 +31,8 @@ COLUMNS_OF_PREDICATE: Final = 3
 TOLERANCE: Final = 0.05
 ATTEMPTS_PER_ATTACK: Final = 200
 BATCH: Final = 1_000
+SCREENED: Final = 512
+"""Records that predicates are first asked of: what selects two of them selects two of all."""
 SCALE: Final = 2.0**40
 """Distances are whole multiples of 1 / SCALE, so that equal ones are equal whatever the order of the sum."""
 TOP: Final = np.iinfo(np.int32).max
@@ -59,9 +61,9 @@ class AttackResult:
     compared: Annotated[
         AttackRate | None,
         doc(
-            "The attack on the original as far as the control is comparable with it: of singling out with "
-            "fewer records held out than the original has, those predicates that select none of so many "
-            "records of the original that as many are left as were held out. Else `main`. None without control."
+            "The attack on the original as far as the control is comparable with it. Of singling out with "
+            "h < n records held out: those predicates, of main and of control, that select none of n − h "
+            "drawn records of the original. Else `main`. None without a control."
         ),
     ]
     control: Annotated[
@@ -138,17 +140,17 @@ def synthetic_attacks(
 ) -> SyntheticAttacks:
     """Attack a table and the records held out by a synthetic table (Giomi et al. (2023), section 4).
 
-    * Singling out: a predicate is made of a synthetic record (equal values; of numbers at least or at most its
-      own, on the side of the median that it is on) and kept if it selects that synthetic record only. With a
-      control each predicate is asked of one table only, so that the two rates are independent.
+    * Singling out: a predicate is made of a synthetic record (equal values; of numbers at least or at most
+      its own, on the side of the median that it is on) and kept if it selects that synthetic record only.
+      With a control each predicate is asked of one table only, so that the two rates are independent.
     * Linkability: the ``neighbours`` nearest synthetic records by either set of columns share one.
     * Inference: the secret of the nearest synthetic record by all other columns; numbers within 5 % of the
       true one are right.
 
-    Nearest is by Gower's distance (1971): the difference of numbers over the original's range, at most 1; else
-    0 if equal and 1 if not. A missing value is a value like any other. Of equally near records each is
-    as likely to be taken, anew for each attack. Memory: 32 bytes per cell of the tables, 16 per synthetic
-    record and 8 per value of a column.
+    Nearest is by Gower's distance (1971): the difference of numbers over the original's range, at most 1;
+    else 0 if equal and 1 if not. A missing value is a value like any other. Of equally near records each is
+    as likely to be taken, anew for each attack. Memory: 16 bytes per cell of the tables, 32 per synthetic
+    record and 12 per value of a column.
 
     Parameters
     ----------
@@ -434,6 +436,7 @@ def _univariate(synthetic: _Asked, wanted: int, rng: np.random.Generator) -> _Pr
 def _multivariate(synthetic: _Asked, wanted: int, width: int, rng: np.random.Generator) -> _Predicates:
     """Different predicates made of drawn records and columns that select one synthetic record."""
     keys = np.stack(synthetic.keys, axis=1)
+    screen = keys[rng.permutation(len(keys))[:SCREENED]].T.copy()
     medians = np.array([_median(own) for own in synthetic.ascending])
     found: dict[tuple[int, ...], None] = {}
     for _ in range(-(-ATTEMPTS_PER_ATTACK * wanted // BATCH)):
@@ -443,14 +446,23 @@ def _multivariate(synthetic: _Asked, wanted: int, width: int, rng: np.random.Gen
         lows = np.where((own < 0) | is_above, own, 0)
         highs = np.where((own >= 0) & is_above, TOP, own)
         tried = _Predicates(columns, lows, highs)
+        tried = tried.chosen(np.flatnonzero(_selected(screen, tried) < 2))
         alone = tried.chosen(np.flatnonzero(synthetic.counts(tried) == 1))
-        found.update(
-            dict.fromkeys(map(tuple, np.hstack([alone.columns, alone.lows, alone.highs]).tolist()))
-        )
+        found.update(dict.fromkeys(map(tuple, np.hstack([alone.columns, alone.lows, alone.highs]).tolist())))
         if len(found) >= wanted:
             break
     kept = np.array(list(found)[:wanted], dtype=np.int64).reshape(-1, 3 * width)
     return _Predicates(kept[:, :width], kept[:, width : 2 * width], kept[:, 2 * width :])
+
+
+def _selected(keys: Ints, predicates: _Predicates) -> Longs:
+    """(P,) records that predicates select of a few, given as keys (m, few)."""
+    inside = np.ones((len(predicates), keys.shape[1]), dtype=bool)
+    for columns, lows, highs in zip(predicates.columns.T, predicates.lows.T, predicates.highs.T, strict=True):
+        own = keys[columns]
+        inside &= own >= lows[:, None].astype(np.int32)
+        inside &= own <= highs[:, None].astype(np.int32)
+    return np.count_nonzero(inside, axis=1).astype(np.int64)
 
 
 def _median(ascending: Ints) -> int:
@@ -459,9 +471,7 @@ def _median(ascending: Ints) -> int:
     return int(numbers[(len(numbers) - 1) // 2]) if len(numbers) else -1
 
 
-def _random_predicates(
-    synthetic: _Asked, amount: int, width: int, rng: np.random.Generator
-) -> _Predicates:
+def _random_predicates(synthetic: _Asked, amount: int, width: int, rng: np.random.Generator) -> _Predicates:
     """Of drawn columns with any of their values: equal to it, of numbers also at least or at most it."""
     values = [np.unique(own) for own in synthetic.ascending]
     columns = _drawn_columns(amount, len(values), width, rng)
@@ -482,34 +492,50 @@ class _Nearest:
 
     def __init__(self, tables: ComparedTables, rng: np.random.Generator) -> None:
         self.synthetic, self.columns, self.rng = tables.synthetic, tables.columns, rng
-        self.ranges = []
+        self.ranges, self.numbers = {}, {}
         for j, column in enumerate(tables.columns):
-            occurring = np.zeros(0) if column.numbers is None else column.numbers[tables.original[:, j]]
-            occurring = occurring[~np.isnan(occurring)]
-            self.ranges.append(float(np.ptp(occurring)) if len(occurring) else 0.0)
-
-    def distances(self, record: Ints, columns: Sequence[int]) -> Longs:
-        """(s,) of the synthetic records from a record (m,), in 1 / SCALE, summed over columns."""
-        total = np.zeros(len(self.synthetic), dtype=np.int64)
-        for j in columns:
-            numbers, code = self.columns[j].numbers, int(record[j])
-            apart: Floats = np.ones(len(self.columns[j].values))
-            if numbers is not None and self.ranges[j] > 0 and not math.isnan(numbers[code]):
-                # Of values that are no numbers the difference is none, and the distance 1.
-                apart = np.fmin(np.abs(numbers - numbers[code]) / self.ranges[j], 1.0)
-            elif numbers is not None:
-                apart[numbers == numbers[code]] = 0.0
-            apart[code] = 0.0
-            total += np.rint(apart * SCALE).astype(np.int64)[self.synthetic[:, j]]
-        return total
+            if column.numbers is not None:
+                self.numbers[j] = (column.numbers, column.numbers[tables.synthetic[:, j]])
+                occurring = column.numbers[tables.original[:, j]]
+                occurring = occurring[~np.isnan(occurring)]
+                self.ranges[j] = float(np.ptp(occurring)) if len(occurring) else 0.0
 
     def nearest(self, record: Ints, columns: Sequence[int], k: int) -> Longs:
-        """(k,) synthetic records, those at the greatest distance drawn from all that are as far."""
-        distances = self.distances(record, columns)
-        k = min(k, len(distances))
-        farthest = distances.min() if k == 1 else np.partition(distances, k - 1)[k - 1]
-        nearer, equal = np.flatnonzero(distances < farthest), np.flatnonzero(distances == farthest)
+        """(k,) synthetic records, those at the greatest distance drawn from all that are as far.
+
+        Values that are no numbers are compared first: where more of them differ than the whole distance of
+        k records comes to, no number needs to be looked at.
+        """
+        k = min(k, len(self.synthetic))
+        numeric = [j for j in columns if self.columns[j].is_numeric]
+        unequal = np.zeros(len(self.synthetic), dtype=np.min_scalar_type(len(columns)))
+        for j in columns:
+            if j not in numeric:
+                unequal += (self.synthetic[:, j] != record[j]).view(np.uint8)
+        most = _kth_least(unequal, k)
+        while True:
+            near = np.flatnonzero(unequal <= most)
+            distances = unequal[near].astype(np.int64) * int(SCALE)
+            for j in numeric:
+                distances += self._apart(record, j, near)
+            farthest = _kth_least(distances, k)
+            if farthest < (most + 1) * SCALE:
+                break
+            most = farthest // int(SCALE)
+        nearer, equal = near[distances < farthest], near[distances == farthest]
         return np.concatenate([nearer, self.rng.choice(equal, k - len(nearer), replace=False)])
+
+    def _apart(self, record: Ints, j: int, near: Indices) -> Longs:
+        """By how much some synthetic records differ from a record in a column of numbers, in 1 / SCALE."""
+        number = self.numbers[j][0][record[j]]
+        if math.isnan(number):
+            return (self.synthetic[near, j] != record[j]) * np.int64(SCALE)
+        found = self.numbers[j][1][near]
+        if self.ranges[j] == 0:
+            return (found != number) * np.int64(SCALE)
+        # Where there is no number the difference is none, and the distance 1.
+        apart = np.fmin(np.abs(found - number) / self.ranges[j], 1.0)
+        return np.rint(apart * SCALE).astype(np.int64)
 
     def linked(self, records: Ints, first: Sequence[int], second: Sequence[int], k: int) -> int:
         """For how many records both sets of columns have one of their k nearest in common."""
@@ -540,3 +566,7 @@ class _Nearest:
             # Where one of them is no number the comparison is false.
             right |= np.abs(numbers[guessed] - numbers[true]) <= TOLERANCE * np.abs(numbers[true])
         return int(right.sum())
+
+
+def _kth_least(values: Integers, k: int) -> int:
+    return int(values.min() if k == 1 else np.partition(values, k - 1)[k - 1])
