@@ -22,7 +22,7 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
-from app.domain.arrays import Indices, Integers, Ints, Longs
+from app.domain.arrays import Floats, Indices, Integers, Ints, Longs
 from app.domain.catalogue.meanings import ASIDE, LOW, LOW_SHARE, SHARE
 from app.domain.errors import Fault, InvalidInput, counted, joined
 
@@ -147,8 +147,8 @@ def synthetic_attacks(
     * Inference: the secret of the nearest synthetic record by all other columns; numbers within 5 % of the
       true one are right.
 
-    Nearest is by Gower's distance (1971): the difference of numbers over the original's range, at most 1;
-    else 0 if equal and 1 if not. A missing value is a value like any other. Of equally near records each is
+    Nearest is by the distance of Gower (1971): the difference of numbers over the original's range, at most
+    1; else 0 if equal and 1 if not. A missing value is a value like any other. Of equally near records each is
     as likely to be taken, anew for each attack. Memory: 16 bytes per cell of the tables, 32 per synthetic
     record and 12 per value of a column.
 
@@ -290,8 +290,8 @@ class _Judge:
         if control is None or not control[1] or not compared[1]:
             return AttackResult(own, chance, None, None, None, None, None, succeeds)
         beside, held = self.rate(*compared), self.rate(*control)
-        risk = self.excess(beside, held) or (None, None, None)
-        return AttackResult(own, chance, beside, held, *risk, succeeds)
+        risk, low, high = self.excess(beside, held) or (None, None, None)
+        return AttackResult(own, chance, beside, held, risk, low, high, succeeds)
 
     def excess(self, main: AttackRate, other: AttackRate) -> tuple[float, float, float] | None:
         """(main − other) / (1 − other) and its interval; None if the other always succeeds.
@@ -492,7 +492,8 @@ class _Nearest:
 
     def __init__(self, tables: ComparedTables, rng: np.random.Generator) -> None:
         self.synthetic, self.columns, self.rng = tables.synthetic, tables.columns, rng
-        self.ranges, self.numbers = {}, {}
+        self.ranges: dict[int, float] = {}
+        self.numbers: dict[int, tuple[Floats, Floats]] = {}
         for j, column in enumerate(tables.columns):
             if column.numbers is not None:
                 self.numbers[j] = (column.numbers, column.numbers[tables.synthetic[:, j]])
@@ -523,19 +524,22 @@ class _Nearest:
                 break
             most = farthest // int(SCALE)
         nearer, equal = near[distances < farthest], near[distances == farthest]
-        return np.concatenate([nearer, self.rng.choice(equal, k - len(nearer), replace=False)])
+        found: Longs = np.concatenate([nearer, self.rng.choice(equal, k - len(nearer), replace=False)])
+        return found
 
     def _apart(self, record: Ints, j: int, near: Indices) -> Longs:
         """By how much some synthetic records differ from a record in a column of numbers, in 1 / SCALE."""
-        number = self.numbers[j][0][record[j]]
+        numbers, of_synthetic = self.numbers[j]
+        number, found = numbers[record[j]], of_synthetic[near]
         if math.isnan(number):
-            return (self.synthetic[near, j] != record[j]) * np.int64(SCALE)
-        found = self.numbers[j][1][near]
-        if self.ranges[j] == 0:
-            return (found != number) * np.int64(SCALE)
-        # Where there is no number the difference is none, and the distance 1.
-        apart = np.fmin(np.abs(found - number) / self.ranges[j], 1.0)
-        return np.rint(apart * SCALE).astype(np.int64)
+            apart = self.synthetic[near, j] != record[j]
+        elif self.ranges[j] == 0:
+            apart = found != number
+        else:
+            # Where there is no number the difference is none, and the distance 1.
+            apart = np.fmin(np.abs(found - number) / self.ranges[j], 1.0)
+        distances: Longs = np.rint(apart * SCALE).astype(np.int64)
+        return distances
 
     def linked(self, records: Ints, first: Sequence[int], second: Sequence[int], k: int) -> int:
         """For how many records both sets of columns have one of their k nearest in common."""

@@ -1,4 +1,4 @@
-"""Attacks by a synthetic table: against brute force, copies and shuffled columns, known intervals, refusals."""
+"""Attacks by a synthetic table: against brute force, copies, shuffled columns, known intervals, refusals."""
 
 import math
 from dataclasses import replace
@@ -153,7 +153,6 @@ def test_equally_near_records_are_equally_likely():
     [(0, 10, 0.0, 0.277533), (5, 10, 0.236593, 0.763407), (81, 263, 0.255289, 0.366192)],
 )
 def test_wilsons_interval(successes, attacks, low, high):
-    """The last is the first example of Newcombe (1998)."""
     found = _Judge(0.95).rate(successes, attacks)
     assert (found.low, found.high) == pytest.approx((low, high), abs=1e-4)
 
