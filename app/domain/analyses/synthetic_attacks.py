@@ -147,7 +147,7 @@ def synthetic_attacks(
     * Inference: the secret of the nearest synthetic record by all other columns; numbers within 5 % of the
       true one are right.
 
-    Nearest is by the distance of Gower (1971): the difference of numbers over the original's range, at most
+    Nearest is by the distance of Gower (1971): the difference of numbers over the range of the original, at
     1; else 0 if equal and 1 if not. A missing value is a value like any other. Of equally near records each is
     as likely to be taken, anew for each attack. Memory: 16 bytes per cell of the tables, 32 per synthetic
     record and 12 per value of a column.
