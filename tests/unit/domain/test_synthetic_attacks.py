@@ -1,4 +1,4 @@
-"""Attacks by a synthetic table: against brute force, copies, shuffled columns, known intervals, refusals."""
+"""Attacks by a synthetic table: brute force, copies, shuffled columns, known intervals, refusals."""
 
 import math
 from dataclasses import replace
