@@ -149,8 +149,8 @@ def synthetic_attacks(
 
     Nearest is by the distance of Gower (1971): the difference of numbers over the range of the original, at
     most 1; of other values 0 if equal and 1 if not. A missing value is a value like any other. Of equally
-    near records each is as likely to be taken, anew for each attack. Memory: about 24 bytes per cell of the tables
-    and 32 per synthetic record and per value of a column.
+    near records each is as likely to be taken, anew for each attack. Memory: about 24 bytes per cell of the
+    tables and 32 per synthetic record and per value of a column.
 
     Parameters
     ----------
@@ -205,49 +205,25 @@ def synthetic_attacks(
 def _require_attackable(
     tables: ComparedTables, linkable: tuple[tuple[str, ...], tuple[str, ...]] | None, secrets: tuple[str, ...]
 ) -> None:
-    names = [column.name for column in tables.columns]
-    faults = []
+    names, faults = [column.name for column in tables.columns], []
     if len(tables.synthetic) < LEAST_SYNTHETIC:
         found = counted(len(tables.synthetic), "record")
-        faults.append(
-            Fault(
-                "/synthetic",
-                "too-few-records",
-                f"The synthetic table has {found}; attacks need at least {LEAST_SYNTHETIC}.",
-                "Judge a larger synthetic table.",
-            )
-        )
+        message = f"The synthetic table has {found}; attacks need at least {LEAST_SYNTHETIC}."
+        faults.append(Fault("/synthetic", "too-few-records", message, "Judge a larger synthetic table."))
     if len(names) < 2:
-        faults.append(
-            Fault(
-                "/synthetic",
-                "too-few-columns",
-                "The tables have one column in common; attacks need at least two.",
-                "Judge tables of several columns.",
-            )
-        )
+        message = "The tables have one column in common; attacks need at least two."
+        faults.append(Fault("/synthetic", "too-few-columns", message, "Judge tables of several columns."))
     sides = [(joined("/linkable", i), side) for i, side in enumerate(linkable or ())]
     for pointer, chosen in [("/secrets", secrets), *sides]:
-        faults += [
-            Fault(
-                joined(pointer, i),
-                "unknown-attribute",
-                f"{name!r} is not a column of the tables.",
-                "Name a column that all tables have.",
-                tuple(names),
-            )
-            for i, name in enumerate(chosen)
-            if name not in names
-        ]
+        for i, name in enumerate(chosen):
+            if name not in names:
+                message, remedy = f"{name!r} is not a column of the tables.", "Name a column that all have."
+                own = Fault(joined(pointer, i), "unknown-attribute", message, remedy, tuple(names))
+                faults.append(own)
     if linkable and (not all(linkable) or set(linkable[0]) & set(linkable[1])):
-        faults.append(
-            Fault(
-                "/linkable",
-                "not-disjoint",
-                "The two sets of linkable columns must have columns, none of them in both.",
-                "Give each set the columns that one other table has.",
-            )
-        )
+        message = "The two sets of linkable columns must have columns, none of them in both."
+        remedy = "Give each set the columns that one other table has."
+        faults.append(Fault("/linkable", "not-disjoint", message, remedy))
     if faults:
         raise InvalidInput(faults)
 
