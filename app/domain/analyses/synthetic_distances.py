@@ -46,7 +46,9 @@ class NearestDistances:
     nndr_5: Annotated[
         float,
         ASIDE,
-        doc("5th percentile of the distance to the nearest over that to the second nearest (NNDR); 0/0 is 1."),
+        doc(
+            "5th percentile of the distance to the nearest over that to the second nearest (NNDR); 0/0 is 1."
+        ),
     ]
     nndr_median: Annotated[float, ASIDE, doc("Median of it.")]
 
@@ -76,16 +78,21 @@ class SyntheticDistances:
         Copies | None, doc("Records held out against the original: what equals it by chance. None: none.")
     ]
     quasi_identifier_copies: Annotated[
-        Copies | None, doc("Synthetic records against the original, by the quasi-identifiers. None: none said.")
+        Copies | None,
+        doc("Synthetic records against the original, by the quasi-identifiers. None: none said."),
     ]
-    new_share: Annotated[float, ASIDE, doc("Share of synthetic records that equal no record of the original.")]
+    new_share: Annotated[
+        float, ASIDE, doc("Share of synthetic records that equal no record of the original.")
+    ]
     synthetic: Annotated[NearestDistances, doc("Synthetic records to the original.")]
     held_out: Annotated[NearestDistances | None, doc("Records held out to the original. None: none.")]
     random: Annotated[
         NearestDistances,
         doc("Records whose columns are drawn independently of the original's, to the original."),
     ]
-    nearer: Annotated[NearerToOriginal | None, doc("Original or held out, which is nearer. None: none held out.")]
+    nearer: Annotated[
+        NearerToOriginal | None, doc("Original or held out, which is nearer. None: none held out.")
+    ]
 
 
 def synthetic_distances(
@@ -209,4 +216,6 @@ def _nearer(to_original: Floats, to_held: Floats, size: int, confidence: float) 
     share = (nearer + ties / 2) / n
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     spread = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return NearerToOriginal(n, size, nearer, ties, share, max(0.0, centre - spread), min(1.0, centre + spread))
+    return NearerToOriginal(
+        n, size, nearer, ties, share, max(0.0, centre - spread), min(1.0, centre + spread)
+    )

@@ -47,7 +47,9 @@ class SyntheticUtility:
 
     columns: Annotated[tuple[ColumnDifference, ...], doc("Each column by itself, in their order.")]
     marginals: Annotated[MarginalScore, doc("The k-marginal score.")]
-    correlations: Annotated[int, ASIDE, doc("Pairs of columns of numbers whose correlation both tables have.")]
+    correlations: Annotated[
+        int, ASIDE, doc("Pairs of columns of numbers whose correlation both tables have.")
+    ]
     correlation_difference: Annotated[
         float | None, ASIDE, doc("Mean absolute difference of Pearson's correlations. None: no such pairs.")
     ]
