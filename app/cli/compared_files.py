@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -32,11 +33,12 @@ def compared_tables(
     *,
     missing: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    dialect: Mapping[str, str] = MappingProxyType({}),
 ) -> ComparedTables:
     """The tables of files; a column is of numbers if all known values of the original are.
 
     Texts that are ``missing`` mean a missing value, besides empty cells. Columns that are ``categorical`` are
-    no numbers, whatever they look like.
+    no numbers, whatever they look like. The ``dialect`` of files of text is proposed where it is not said.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def compared_tables(
     paths = {"original": original, "synthetic": synthetic}
     if holdout is not None:
         paths["holdout"] = holdout
-    read = {name: _cells(path, frozenset(("", *missing))) for name, path in paths.items()}
+    read = {name: _cells(path, frozenset(("", *missing)), dialect) for name, path in paths.items()}
     known = read["original"]
     _require_same_columns(known, {name: own for name, own in read.items() if name != "original"})
     refuse(
@@ -81,7 +83,7 @@ def compared_tables(
     return compared
 
 
-def _cells(path: Path, missing: frozenset[str]) -> Columns:
+def _cells(path: Path, missing: frozenset[str], said: Mapping[str, str]) -> Columns:
     format_ = format_of(path)
     if not path.is_file():
         raise InvalidInput.of(str(path), "unreadable", f"There is no file {path}.")
@@ -99,7 +101,7 @@ def _cells(path: Path, missing: frozenset[str]) -> Columns:
         names: list[str] = list(table.column_names)
         columns = [[None if own is None else str(own) for own in part.to_pylist()] for part in table.columns]
     else:
-        proposal = proposed_dialect(path, format_, {})
+        proposal = proposed_dialect(path, format_, {**said, "header": True})
         require_decided(map(vars, proposal.doubts))
         dialect = proposal.dialect
         quoting = {"quoting": csv.QUOTE_NONE} if dialect.quote is None else {"quotechar": dialect.quote}

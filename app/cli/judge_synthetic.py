@@ -65,6 +65,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="COLUMN",
         help="numbers that are only names, like codes",
     )
+    parser.add_argument("--delimiter", help="separates cells, in all files; without it the one that fits")
+    parser.add_argument("--encoding", help="character encoding of all files; without it the one that fits")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.set_defaults(run=run)

@@ -53,8 +53,8 @@ def headline(document: Json) -> list[str]:
         if overlap:
             assumed += f" ({overlap:,} of them equal a row of the original)"
     said.append(
-        f"{assumed}. Intervals hold for the choice of the attacked at {document['attacks']['confidence']:.0%} "
-        "each, not for another table of the same program."
+        f"{assumed}. Intervals, each at {document['attacks']['confidence']:.0%}, hold for the choice of the "
+        "attacked, not for another table of the same program."
     )
     return said
 
@@ -136,7 +136,8 @@ def html_page(document: Json) -> str:
         f"{''.join(f'<p>{escape(own)}</p>' for own in others)}{_picture(document)}"
         f"<table><tr><th>What<th>Value<th>Beside</tr>{cells}</table>"
         "<p>Distances and resemblance prove nothing about privacy: a table far from the original can give "
-        f"people away. Only attacks can show a leak, and only those that were tried.</p><p>{escape(about)}</p>"
+        f"people away. Only attacks can show a leak, and only those that were tried.</p>"
+        f"<p>{escape(about)}</p>"
         "</html>\n"
     )
 
@@ -191,7 +192,8 @@ def _drawn(lines: Sequence[tuple[str, Json, str]]) -> Iterator[str]:
         yield (
             f'<text x="{left - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>'
             f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>'
-            f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" stroke-width="5"/>'
+            f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" '
+            f'stroke-width="5"/>'
             f'<circle cx="{at:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
             f'<text x="{right + 12}" y="{y + 4:.1f}">{rate["rate"]:.1%}</text>'
         )
