@@ -24,7 +24,7 @@ _TOP: Final = Path(__file__).resolve().parents[1]
 
 @dataclass(frozen=True, repr=False)
 class SyntheticJudgement:
-    """What was found of a synthetic table; printed, and shown in notebooks, as sentences and a dozen of numbers.
+    """What was found of a synthetic table; printed, and shown in notebooks, as sentences and some numbers.
 
     ``headline`` says first what was copied and found, then what was not tried and what is assumed; ``rows``
     are what, value, and what it is compared with. ``document`` has all numbers, as the command's ``--json``;

@@ -146,7 +146,7 @@ def _require_same_columns(known: Columns, others: dict[str, Columns]) -> None:
                     "other-columns",
                     f"The {table} table {' and '.join(parts)}.",
                     "Give all tables the same columns; leave out those that only one has.",
-                )  # fmt: skip
+                )
             )
     refuse(faults)
 
@@ -192,7 +192,7 @@ def _coded(
 def _require_held_out(tables: ComparedTables) -> None:
     """Refuse records of which most equal a record of the original that no other one there equals.
 
-    Of independent records at most the share λ·e^−λ ≤ 0.37 is to be expected to do so, whatever the values are.
+    Of independent records at most a share of about λ·e^−λ ≤ 0.37 is expected to do so, whatever the values.
     """
     if tables.holdout is None:
         return

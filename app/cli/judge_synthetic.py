@@ -24,8 +24,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "judge-synthetic",
-        description="Attack the people of a table by a synthetic one made from it, compare the two, and write "
-        "what was found, what was not tried, and what is assumed. Nothing leaves this computer.",
+        description="Attack the people of a table by a synthetic one made from it, compare the two, and "
+        "write what was found, what was not tried, and what is assumed. Nothing leaves this computer.",
     )
     parser.add_argument("original", type=Path, help="the table of which the synthetic one was made")
     parser.add_argument("synthetic", type=Path, help="the table to judge, with the same columns")

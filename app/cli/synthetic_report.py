@@ -1,4 +1,4 @@
-"""What a data owner reads of a judged synthetic table: what was found, what is assumed, a dozen of numbers."""
+"""What a data owner reads of a judged synthetic table: what was found and assumed, and a dozen numbers."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def headline(document: Json) -> list[str]:
         said.append(f"The table gives away more about its people than about others: {', '.join(leaking)}.")
     elif leaking:
         said.append(
-            f"Better than guessing: {', '.join(leaking)}. Without rows held out nobody can tell how much of it "
-            "is a leak and how much the population tells."
+            f"Better than guessing: {', '.join(leaking)}. Without rows held out nobody can tell how much of "
+            "it is a leak and how much the population tells."
         )
     else:
         said.append("These attacks found no leak. That is no proof that there is none.")
