@@ -106,7 +106,7 @@ def _cells(path: Path, missing: frozenset[str], said: Mapping[str, str]) -> Colu
         dialect = proposal.dialect
         quoting = {"quoting": csv.QUOTE_NONE} if dialect.quote is None else {"quotechar": dialect.quote}
         with path.open(encoding=dialect.encoding, newline="") as file:
-            reader = csv.reader(file, delimiter=dialect.delimiter, **quoting)  # type: ignore[arg-type]
+            reader = csv.reader(file, delimiter=dialect.delimiter, **quoting)
             names, rows = [own.strip().removeprefix("\ufeff") for own in next(reader)], []
             for number, row in enumerate(reader, start=2):
                 if row and len(row) != len(names):

@@ -168,7 +168,10 @@ def nearest_two(tables: ComparedTables, records: Ints, among: Ints) -> Floats:
         known = known[~np.isnan(known)]
         span = float(np.ptp(known)) if len(known) else 0.0
         # Without a range any difference is the greatest one.
-        scaled = column.numbers / (span if span > 0 else np.finfo(np.float64).tiny)
+        if span == 0:
+            numbers.append(None)
+            continue
+        scaled = column.numbers / span
         numbers.append((scaled, scaled[among[:, j]]))
     found = np.full((len(records), 2), math.inf)
     for i, record in enumerate(records):

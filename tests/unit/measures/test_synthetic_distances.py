@@ -95,7 +95,8 @@ def test_a_copy_is_at_distance_0_and_nearer_than_records_held_out():
         ComparedTables(columns, original, original[:100], holdout),
         quasi_identifiers=(), confidence=0.95, rng=rng,
     )  # fmt: skip
-    assert found.copies.share == 1 and found.synthetic.dcr_median == 0
+    assert found.copies.share == 1
+    assert found.synthetic.dcr_median == 0
     assert found.nearer.low > 0.9
     assert found.held_out.dcr_median > 0
 
