@@ -91,7 +91,7 @@ def test_a_program_gets_all_numbers_and_the_same_for_the_same_seed(judge):
         (people(3).head(49), None, "synthetic: The synthetic table has 49 rows; judging needs at least 50."),
         (people(3), people(1).head(50), "holdout: 50 of 50 rows held out equal one row of the original"),
         ("", None, "The file is empty."),
-        ("age,town,job,pay\n", None, "The table has no rows."),
+        ("age,town,job,pay\n", None, "The table has no rows"),
         ("age,age,job,pay\n1,2,a,3\n", None, "Several columns are called 'age'."),
     ],
 )  # fmt: skip
