@@ -143,16 +143,8 @@ def html_page(document: Json) -> str:
 
 
 def _attacks(document: Json) -> Iterator[tuple[str, Json]]:
-    found = document["attacks"]
-    named = [
-        ("singling out by several columns", found["singling_out"]["multivariate"]),
-        ("singling out by one column", found["singling_out"]["univariate"]),
-        ("linkability", found["linkability"]),
-        *((f"inference of {own['attribute']}", own["attack"]) for own in found["inference"]),
-    ]
-    for name, attack in named:
-        if attack is not None:
-            yield name, attack
+    for own in document["tried"]:
+        yield own["name"], own["attack"]
 
 
 def _share_text(rate: Json) -> str:

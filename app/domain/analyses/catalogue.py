@@ -30,6 +30,11 @@ from app.domain.analyses.riskiest_records import RISKIEST_RECORDS
 from app.domain.analyses.rule_reuse import RULE_REUSE
 from app.domain.analyses.safe_harbor_values import SAFE_HARBOR_VALUES
 from app.domain.analyses.singling_out import SINGLING_OUT
+from app.domain.analyses.synthetic_measures import (
+    SYNTHETIC_ATTACKS,
+    SYNTHETIC_DISTANCES,
+    SYNTHETIC_UTILITY,
+)
 from app.domain.attacks.background_knowledge_attack import BACKGROUND_KNOWLEDGE_ATTACK
 from app.domain.attacks.definetti_attack import DEFINETTI_ATTACK
 from app.domain.attacks.group_inference import GROUP_INFERENCE
@@ -106,6 +111,9 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     DISTINCTION_AND_SEPARATION,
     SINGLING_OUT,
     MERGEABLE_VALUES,
+    SYNTHETIC_ATTACKS,
+    SYNTHETIC_DISTANCES,
+    SYNTHETIC_UTILITY,
 )
 
 CRITERIA: Final[tuple[type[Criterion], ...]] = tuple(own for measure in MEASURES for own in measure.criteria)

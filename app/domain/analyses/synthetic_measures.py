@@ -1,0 +1,202 @@
+"""A dataset judged as a synthetic one of the measured dataset: three entries of the catalogue."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
+
+from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
+from app.domain.analyses.synthetic_attacks import SyntheticAttacks, synthetic_attacks
+from app.domain.analyses.synthetic_distances import SyntheticDistances, synthetic_distances
+from app.domain.analyses.synthetic_utility import SyntheticUtility, synthetic_utility
+from app.domain.arrays import Ints
+from app.domain.catalogue.catalogue_types import ColumnName, DatasetRef
+from app.domain.errors import InvalidInput
+from app.domain.models.criterion import BY_ROWS
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.tables.table import Table
+
+SECONDS_PER_COMPARISON: Final = 1.5e-9
+BYTES_PER_CELL: Final = 48
+
+
+@dataclass(frozen=True)
+class ComparedDatasets:
+    """What is compared with the measured dataset, of which the synthetic one was made."""
+
+    synthetic: Annotated[
+        DatasetRef, doc("The synthetic table: a dataset with the same disclosed attributes.")
+    ]
+    holdout: Annotated[
+        DatasetRef | None,
+        doc("Records of the same population of which it was not made; null: there are none."),
+    ] = None  # fmt: skip
+    seed: Annotated[int, Ge(0), Le(2**63 - 1), doc("Seed of all draws; the same for the same result.")] = 0
+
+
+@dataclass(frozen=True)
+class AttackParameters(ComparedDatasets):
+    """How a table is attacked by a synthetic one."""
+
+    attacks: Annotated[int, Ge(1), Le(10_000), doc("Attacks of each kind on each table.")] = 500
+    secrets: Annotated[tuple[ColumnName, ...], MaxLen(20), doc("Attributes to be inferred.")] = ()
+    linkable: Annotated[
+        tuple[ColumnName, ...], MaxLen(100), doc("Attributes of one other table; with `linkable_with`.")
+    ] = ()
+    linkable_with: Annotated[
+        tuple[ColumnName, ...], MaxLen(100), doc("Attributes of a second other table, none of them in both.")
+    ] = ()
+    confidence: Annotated[float, Gt(0), Lt(1), doc("Level of each interval by itself.")] = 0.95
+
+
+@dataclass(frozen=True)
+class DistanceParameters(ComparedDatasets):
+    """What distances are looked at."""
+
+    quasi_identifiers: Annotated[
+        tuple[ColumnName, ...], MaxLen(100), doc("Attributes of which equal values are counted as well.")
+    ] = ()
+    confidence: Annotated[float, Gt(0), Lt(1), doc("Level of the interval.")] = 0.95
+
+
+@dataclass(frozen=True)
+class UtilityParameters(ComparedDatasets):
+    """What resemblance is scored."""
+
+    k: Annotated[int, Ge(1), Le(3), doc("Columns of each set of the k-marginal score.")] = 2
+
+
+def _tables(context: MeasureContext, parameters: ComparedDatasets) -> ComparedTables:
+    """The datasets by common codes; InvalidInput where attributes differ."""
+    tables = {"synthetic": context.others[parameters.synthetic].table}
+    if parameters.holdout is not None:
+        tables["holdout"] = context.others[parameters.holdout].table
+    original = context.table
+    for name, own in tables.items():
+        if set(own.attributes) != set(original.attributes):
+            raise InvalidInput.of(
+                f"/measure/{name}", "other-columns",
+                f"The dataset's attributes are {', '.join(own.attributes)}; those of the measured one are "
+                f"{', '.join(original.attributes)}.",
+                "Declare the same disclosed attributes in both.",
+            )  # fmt: skip
+    columns, codes = [], []
+    for name in original.attributes:
+        column, own_codes = _coded(name, [original, *tables.values()])
+        columns.append(column)
+        codes.append(own_codes)
+    stacked = [np.stack(own, axis=1) for own in zip(*codes, strict=True)]
+    return ComparedTables(tuple(columns), stacked[0], stacked[1], stacked[2] if len(stacked) > 2 else None)
+
+
+def _coded(name: str, tables: list[Table]) -> tuple[ComparedColumn, list[Ints]]:
+    """One column by the labels of its values, as numbers if all labels that occur in the original are."""
+    known: dict[str, int] = {}
+    found = []
+    for table in tables:
+        j = table.position(name)
+        nodes, labels = table.codes[:, j], table.hierarchies[j].labels
+        used = np.unique(nodes)
+        to_code = np.zeros(len(labels), dtype=np.int32)
+        for node in used[used > 0].tolist():
+            to_code[node] = known.setdefault(labels[node], len(known) + 1)
+        found.append(to_code[nodes])
+        if table is tables[0]:
+            is_numeric = bool(known) and all(math.isfinite(_number(own)) for own in known)
+    numbers = np.array([math.nan, *map(_number, known)]) if is_numeric else None
+    return ComparedColumn(name, ["", *known], numbers), found
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan
+
+
+def _attacked(context: MeasureContext, parameters: AttackParameters, tick: Tick) -> SyntheticAttacks:
+    sides = (parameters.linkable, parameters.linkable_with)
+    return synthetic_attacks(
+        _tables(context, parameters),
+        attacks=parameters.attacks,
+        linkable=sides if any(sides) else None,
+        secrets=parameters.secrets,
+        confidence=parameters.confidence,
+        rng=np.random.default_rng(parameters.seed),
+    )
+
+
+def _distances(context: MeasureContext, parameters: DistanceParameters, tick: Tick) -> SyntheticDistances:
+    return synthetic_distances(
+        _tables(context, parameters),
+        quasi_identifiers=parameters.quasi_identifiers,
+        confidence=parameters.confidence,
+        rng=np.random.default_rng(parameters.seed),
+    )
+
+
+def _resemblance(context: MeasureContext, parameters: UtilityParameters, tick: Tick) -> SyntheticUtility:
+    return synthetic_utility(
+        _tables(context, parameters), k=parameters.k, rng=np.random.default_rng(parameters.seed)
+    )
+
+
+def _cost(context: MeasureContext, parameters: Any) -> Cost:  # noqa: ANN401 - of any of the three
+    cells = sum(
+        own.codes.size for own in (context.table, *(other.table for other in context.others.values()))
+    )
+    repeated = getattr(parameters, "attacks", 1_000) * (2 + len(getattr(parameters, "secrets", ())))
+    return Cost(cells * repeated * SECONDS_PER_COMPARISON, cells * BYTES_PER_CELL, 1, "codes")
+
+
+SYNTHETIC_ATTACKS: Final = Measure(
+    name="synthetic_attacks",
+    title="Attacks by a synthetic table on the people of whom it was made",
+    source="Giomi et al. (2023), section 4; Koopman (1984)",
+    guarantee="statistical",
+    parameters=AttackParameters,
+    result=SyntheticAttacks,
+    cost=_cost,
+    compute=_attacked,
+    protects=False,
+    tells_counts=True,
+    example=Example(
+        "does a synthetic table give members away?", "members-attacked", parameters={"synthetic": "members"}
+    ),
+    by_persons=BY_ROWS,
+)
+SYNTHETIC_DISTANCES: Final = Measure(
+    name="synthetic_distances",
+    title="Copies in a synthetic table, and its distances to the original",
+    source="Gower (1971); Yao et al. (2025)",
+    guarantee="statistical",
+    parameters=DistanceParameters,
+    result=SyntheticDistances,
+    cost=_cost,
+    compute=_distances,
+    protects=False,
+    tells_counts=True,
+    example=Example("how many members are copied?", "members-copied", parameters={"synthetic": "members"}),
+    by_persons=BY_ROWS,
+)
+SYNTHETIC_UTILITY: Final = Measure(
+    name="synthetic_utility",
+    title="Resemblance of a synthetic table to the original",
+    source="NIST's k-marginal score; Definitions: total variation distance of values",
+    guarantee="statistical",
+    parameters=UtilityParameters,
+    result=SyntheticUtility,
+    cost=_cost,
+    compute=_resemblance,
+    protects=False,
+    example=Example(
+        "how well does a synthetic table resemble members?",
+        "members-resembled",
+        parameters={"synthetic": "members"},
+    ),
+    by_persons=BY_ROWS,
+)

@@ -1,0 +1,24 @@
+"""Measures of synthetic tables over HTTP."""
+
+import httpx
+import pytest
+
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_copy_of_the_members_is_found_out(journey: httpx.AsyncClient):
+    asked = {"kind": "synthetic_distances", "synthetic": "members"}
+    answer = await journey.post("/v1/measurements", json={"dataset": "members", "measure": asked})
+    assert answer.is_success, answer.text
+    result = answer.json()["result"]
+    assert result["copies"]["share"] == 1
+    assert result["synthetic"]["dcr_median"] == 0
+    assert result["nearer"] is None
+
+
+async def test_a_secret_that_is_no_attribute_is_refused(journey: httpx.AsyncClient):
+    asked = {"kind": "synthetic_attacks", "synthetic": "members", "secrets": ["shoe"]}
+    answer = await journey.post("/v1/measurements", json={"dataset": "members", "measure": asked})
+    assert "shoe" in str(problem_of(answer, 422, "invalid-input"))
