@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import Final
+from functools import cache, cached_property, partial
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from app.domain.arrays import Floats, Longs
 from app.domain.attacks.definetti_attack import DEFINETTI_ATTACK, DefinettiParameters
 from app.domain.attacks.population_inference import POPULATION_INFERENCE, PopulationParameters
-from app.domain.classes.gains import frequency_bounds
+from app.domain.classes.gains import frequency_bounds, saturation
 from app.domain.classes.ratios import as_written
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import Hierarchy
@@ -23,14 +24,15 @@ from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
+from app.domain.rules.rule import TableRule
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.partitions.burel import bucketise
 from app.domain.search.plans import least_loss_plan
 from app.domain.search.solvers import AUTO, Burel, Mondrian, Solver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
-from app.experiments.census import ATTRIBUTES, SALARY, census
-from app.experiments.likeness_schemes import Partition, released
+from app.experiments.census import ATTRIBUTES, SALARY, census, in_pockets
+from app.experiments.likeness_schemes import Partition, anatomy, released
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
 RECORDS_PER_ENTITY: Final = 25
@@ -39,10 +41,21 @@ TO_FIVE: Final = (1.0, 2.0, 3.0, 4.0, 5.0)
 FEW: Final = 2_000
 """Records that deFinetti's attack is tried on, since classes are large."""
 SHARES: Final = (0.05, 0.1, 0.15, 0.2, 0.25)
+CLOSENESS: Final = tuple(k / 20 for k in range(1, 7))
+SOUGHT: Final = (0.001, 0.01, 0.02, *(k / 20 for k in range(1, 13)))
+"""Values of t that are given, and those that are tried where a loss is sought."""
+LOSSES: Final = (0.5, 0.6, 0.7, 0.8, 0.9)
+HALVINGS: Final = 3
+"""How often a search halves what lies between two points of its grid."""
+DIVERSITIES: Final = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0)
+GROUPED: Final = 20_000
+"""Records that deFinetti's attack is tried on where groups are small."""
+POCKETS: Final = 0.6
 NUMBERS: Final = ("age", "education")
 GROUPS: Final = {"marital": [*"aabbbb"], "work": ["aa", "aa", "ab", "ab", "ab", "ba", "ba", "bb", "bb", "bb"]}
 """Inner nodes of the surrogate's trees; those of numbers are halved again and again, others are flat."""
 BY_BETA: Final = ("BUREL", "LMondrian", "DMondrian")
+MARGIN: Final = "BUREL, best margin"
 BY_T: Final = ("tMondrian", "SABRE-like", "tMondrian, ordered", "SABRE-like, ordered")
 SOLVERS: Final[Mapping[str, Solver]] = {"BUREL": Burel(), "LMondrian": Mondrian(), "min_loss": AUTO}
 
@@ -58,13 +71,41 @@ def _tree(attribute: str, size: int) -> Hierarchy:
     return Hierarchy.from_rows([[f"{v}{suffix}"] for v in range(size)])
 
 
+class Point(NamedTuple):
+    """What a release that a search has evaluated comes to."""
+
+    scheme: str
+    parameter: float
+    t: float
+    ordered: float
+    loss: float
+    beta: float
+    is_kept: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Releases of the records of a seed by scheme, parameter, quasi-identifiers and records, made once."""
+    """Releases of the records of a seed by scheme, parameter, quasi-identifiers and records, made once.
+
+    Of those that a search evaluates, of three quasi-identifiers, only what they come to is held.
+    """
 
     table: Table
     seed: int
     made: dict[tuple[str, float, int, int], Partition] = field(default_factory=dict)
+    points: dict[tuple[str, float], Point] = field(default_factory=dict)
+
+    @cached_property
+    def _searched(self) -> Table:
+        return self.part(3, self.table.n_records)
+
+    def point(self, scheme: str, parameter: float) -> Point:
+        """What the release of a search comes to."""
+        key = scheme, parameter
+        if key not in self.points:
+            own = released(scheme, self._searched, parameter, self.seed)
+            self.points[key] = Point(*key, own.t(), own.t(ordered=True), own.loss, own.beta, own.is_kept)
+        return self.points[key]
 
     def part(self, attributes: int, records: int) -> Table:
         """The first quasi-identifiers, and the sensitive attribute, of the first records."""
@@ -119,11 +160,13 @@ def _panel(
     return Panel(title, x_label, x, y)
 
 
-def _runs(effort: Effort, times: int = 1) -> list[Runs]:
-    """Surrogates of each seed, of so many times the records, or the reader's own census."""
+def _runs(effort: Effort, times: int = 1, pockets: float = 0.0) -> list[Runs]:
+    """Surrogates of each seed, of so many times the records, or the reader's own census as it is."""
     found = []
     for seed in range(1, effort.seeds + 1):
-        own = effort.census or census(seed, RECORDS_PER_ENTITY * times * effort.entities)
+        own = effort.census or in_pockets(
+            census(seed, RECORDS_PER_ENTITY * times * effort.entities), seed, pockets
+        )
         trees = tuple(map(_tree, ATTRIBUTES, own.sizes))
         codes = [tree.leaves[column - 1] for tree, column in zip(trees, own.columns, strict=True)]
         table = Table(ATTRIBUTES, trees, np.stack(codes, axis=1), sensitive=frozenset({ATTRIBUTES[SALARY]}))
@@ -135,7 +178,7 @@ def _report(
     titled: tuple[str, str, str], runs: list[Runs], panels: Sequence[Panel], *claims: Claim
 ) -> Report:
     name, title, source = titled
-    kept = [own.is_kept for run in runs for own in run.made.values()]
+    kept = [own.is_kept for run in runs for own in (*run.made.values(), *run.points.values())]
     text = "Every release has all records, a loss from 0 to 1, and what its scheme promises"
     setting = (
         f"{runs[0].table.n_records:,} records, seeds: {len(runs)}; three attributes and β = 4 unless varied"
@@ -147,7 +190,10 @@ def _report(
         for i, (own, y) in enumerate(arrays, 1)
     )
     first = exact(text, all(kept), f"{sum(kept)} of {len(kept)} releases")
-    return Report(name, title, source, setting, tuple(tables), tuple(pictures), (first, *claims))
+    points = tuple((run.seed, *own[:-1]) for run in runs for _, own in sorted(run.points.items()))
+    searched = ResultTable("Every release that a search evaluated", ("seed", *Point._fields[:-1]), points)
+    shown = (*tables, searched) if points else tuple(tables)
+    return Report(name, title, source, setting, shown, tuple(pictures), (first, *claims))
 
 
 def same_distance(effort: Effort) -> Report:
@@ -166,6 +212,90 @@ def same_distance(effort: Effort) -> Report:
     return _report(titled, runs, [panel], *claims)
 
 
+def _sought(
+    own: Runs,
+    scheme: str,
+    grid: Sequence[float],
+    excess: Callable[[Point], float],
+    cost: Callable[[Point], float],
+) -> Point:
+    """The release of least cost among those without excess; of least excess if all have some.
+
+    Neither grows with the parameter steadily, so that the whole grid is evaluated, and what lies between two
+    neighbours is halved if one of them has excess and the other has none.
+    """
+    found = [own.point(scheme, x) for x in grid]
+    for below, above in pairwise(found[:]):
+        ends = [below, above]
+        for _ in range(HALVINGS * ((excess(below) > 0) != (excess(above) > 0))):
+            middle = own.point(scheme, (ends[0].parameter + ends[1].parameter) / 2)
+            ends[(excess(middle) > 0) == (excess(above) > 0)] = middle
+            found.append(middle)
+    return min(found, key=lambda point: (max(0.0, excess(point)), cost(point)))
+
+
+def _betas(own: Runs) -> list[float]:
+    return [k / 4 for k in range(1, 1 + int(4 * min(8.0, saturation(_totals(own.table)))))]
+
+
+def _searched(
+    runs: list[Runs],
+    x_label: str,
+    x: Sequence[float],
+    names: Sequence[str],
+    at: Callable[[str, Runs, float], Point],
+) -> tuple[Panel, Panel]:
+    """The β and the losses of releases that are sought."""
+
+    def told(title: str, place: int) -> Panel:
+        columns = _by_name(names, lambda name, own, x: float(at(name, own, x)[place]))
+        return _panel(runs, title, x_label, columns, x)
+
+    return told("β attained", Point._fields.index("beta")), told("loss", Point._fields.index("loss"))
+
+
+def given_distance(effort: Effort) -> Report:
+    """B2: the β of releases that have a t at most, of BUREL's the one that loses least."""
+
+    def distance(name: str, point: Point) -> float:
+        return point.ordered if "ordered" in name else point.t
+
+    def at(name: str, own: Runs, t: float) -> Point:
+        if name in BY_T:
+            return own.point(name, t)
+        return _sought(own, "BUREL", _betas(own), lambda p: distance(name, p) - t, lambda p: p.loss)
+
+    runs, x, burels = _runs(effort), CLOSENESS, ("BUREL", "BUREL, ordered")
+    panels = _searched(runs, "t", x, (*burels, *BY_T), at)
+    above = max(distance(name, at(name, own, t)) - t for name in burels for own in runs for t in x)
+    text = "BUREL attains the lowest β of releases within t"
+    claims = (
+        panels[0].below(text, "BUREL", *BY_T[:2]),
+        panels[0].below(f"{text}, ordered", burels[1], *BY_T[2:]),
+        qualitative("Some release of BUREL is within each t", above <= 0, f"by {-above:.3g} at least"),
+    )
+    titled = "B2", "β of releases within a t", "Cao and Karras (2012), figure 4(b)"
+    return _report(titled, runs, panels, *claims)
+
+
+def given_loss(effort: Effort) -> Report:
+    """B3: the least β of BUREL's releases that lose so much at most, and that of others that lose no less."""
+
+    def at(name: str, own: Runs, most: float) -> Point:
+        if name in BY_T:
+            return _sought(own, name, SOUGHT, lambda p: most - p.loss, lambda p: p.loss)
+        return _sought(own, name, _betas(own), lambda p: p.loss - most, lambda p: p.beta)
+
+    beta, loss = panels = _searched(runs := _runs(effort), "loss allowed", LOSSES, ("BUREL", *BY_T), at)
+    claims = (
+        beta.below("BUREL attains the lowest β of releases that lose as much", "BUREL", *BY_T),
+        beta.below("Then comes the scheme like SABRE", "SABRE-like", "tMondrian"),
+        loss.below("BUREL loses no more than the others", "BUREL", *BY_T, factor=1 + 1e-9),
+    )
+    titled = "B3", "β of releases that lose as much", "Cao and Karras (2012), figure 4(c)"
+    return _report(titled, runs, panels, *claims)
+
+
 def _losses_and_times(
     titled: tuple[str, str, str],
     runs: list[Runs],
@@ -173,6 +303,7 @@ def _losses_and_times(
     sign: int,
     at: Callable[[Runs, str, float], Partition],
     *claims: Claim,
+    beside: Sequence[Panel] = (),
 ) -> Report:
     """Loss and time of the schemes under β, beside what the paper finds of them.
 
@@ -195,7 +326,7 @@ def _losses_and_times(
         loss.below("BUREL has half the loss of either", *BY_BETA, factor=0.5),
         seconds.below("It takes half the time of either", *BY_BETA, factor=0.5),
     )
-    return _report(titled, runs, [loss, seconds], *claims, *found)
+    return _report(titled, runs, [loss, seconds, *beside], *claims, *found)
 
 
 def _totals(table: Table) -> Longs:
@@ -208,9 +339,18 @@ def by_beta(effort: Effort) -> Report:
     totals = [_totals(own.table) for own in runs]
     buckets = [[len(bucketise(own, as_written(beta)).sizes) for beta in TO_FIVE] for own in totals]
     never = bool((np.diff(buckets) <= 0).all())
-    claim = exact("The number of buckets never rises with β", never, f"{buckets[0]}")
+    columns = _by_name(("BUREL", MARGIN), lambda name, own, beta: own.at(name, beta).loss)
+    margins = _panel(runs, "loss with the best margin", "β", columns)
+    no_more = bool((margins.y[MARGIN] <= margins.y["BUREL"]).all())
+    claims = (
+        exact("The number of buckets never rises with β", never, f"{buckets[0]}"),
+        exact("The best margin loses no more than none", no_more, margins.shown("BUREL", MARGIN)),
+        margins.monotone("With the best margin BUREL's loss falls with β", -1, MARGIN),
+    )
     titled = "B4", "Loss and time by β", "Cao and Karras (2012), figure 5"
-    return _losses_and_times(titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), claim)
+    return _losses_and_times(
+        titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), *claims, beside=[margins]
+    )
 
 
 def by_attributes(effort: Effort) -> Report:
@@ -319,7 +459,12 @@ def attacks(effort: Effort) -> Report:
     title = f"Right by deFinetti's attack on {few:,} records"
     at_random = {f"{name} at random": column for name, column in told(4, few).items()}
     definetti = _panel(runs, title, "β", told(3, few) | at_random)
+    grouped, pockets = cache(_grouped), _runs(effort, pockets=POCKETS)
+    columns = _by_name(("attack", "at random"), lambda name, own, least: grouped(own, int(least))[name])
+    title = "Right by deFinetti's attack on Anatomy's groups, in pockets"
+    control = _panel(pockets, title, "ℓ", columns, DIVERSITIES)
     claims = (
+        control.below("deFinetti's attack gains much on Anatomy", "at random", "attack", factor=0.8),
         loss.below("min_loss loses least", "min_loss", "BUREL", "LMondrian"),
         bayes.below("Naive Bayes gains little on BUREL", "BUREL", "most frequent value", factor=1.2),
         definetti.below("deFinetti's attack gains little on BUREL", "BUREL", "BUREL at random", factor=1.2),
@@ -329,7 +474,7 @@ def attacks(effort: Effort) -> Report:
         "Attacks on releases of three solvers, nodes as cells",
         "Cao and Karras (2012), section 7, figure",
     )
-    return _report(titled, runs, [loss, seconds, bayes, definetti], *claims)
+    return _report(titled, runs, [loss, seconds, bayes, definetti, control], *claims)
 
 
 def _solved(own: Runs, name: str, beta: float, records: int) -> tuple[float, ...]:
@@ -354,3 +499,21 @@ def _solved(own: Runs, name: str, beta: float, records: int) -> tuple[float, ...
     asked = DefinettiParameters(starts=2, rounds=20, suppressed="own_block")
     attack = DEFINETTI_ATTACK.compute(context, asked, lambda _: None)
     return *found, attack.success_rate, attack.success_random
+
+
+def _grouped(own: Runs, diversity: int) -> dict[str, float]:
+    """How often deFinetti's attack is right of Anatomy's groups, and handing out at random."""
+    table = own.part(3, min(GROUPED, own.table.n_records))
+    values = np.unique(table.codes[:, -1], return_inverse=True)[1].reshape(-1)
+    of = anatomy(values, diversity, np.random.default_rng(own.seed))
+    tree = Hierarchy.from_rows([[str(group)] for group in range(int(of.max()) + 1)])
+    grouped = Table(
+        (*table.attributes, "group"),
+        (*table.hierarchies, tree),
+        np.column_stack([table.codes, tree.leaves[of]]),
+        sensitive=table.sensitive,
+    )
+    rule = TableRule((*table.heights[:-1], 0, 0))
+    context = MeasureContext(grouped, rule, None, None, None, build_utility(grouped), MODEL_I, "zero")
+    found = DEFINETTI_ATTACK.compute(context, DefinettiParameters(starts=2, rounds=20), lambda _: None)
+    return {"attack": found.success_rate, "at random": found.success_random}
