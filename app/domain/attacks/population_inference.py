@@ -19,14 +19,18 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.attacks.shown_values import Method, ShownValues, shown_values
-from app.domain.catalogue.meanings import LOW_SHARE, SHARE
+from app.domain.catalogue.catalogue_types import CellValue
+from app.domain.catalogue.meanings import FROM_ONE, FROM_ZERO, GAIN, LOW_AMOUNT, LOW_SHARE, MET, SHARE
+from app.domain.classes.gains import NEAR, Gains, surprisals
 from app.domain.classes.grouping import SensitiveName
+from app.domain.classes.sensitive_counts import count_values
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
+from app.domain.tables.table import Table
 
 SCORES_AT_ONCE: Final = 2**20
 SECONDS_PER_CELL: Final = 4e-8
@@ -74,6 +78,34 @@ class GuessedAfter:
 
 
 @dataclass(frozen=True)
+class LikelihoodBound:
+    """What β-likeness leaves of likelihoods (Cao and Karras (2012), equation 18), where most is used of it.
+
+    Of people with a value of frequency p at most 1 + min(β, −ln p) times the share is shown a cell above some
+    value of one quasi-identifier that is shown one of all. Several attributes may multiply this.
+    """
+
+    beta: Annotated[
+        float,
+        FROM_ZERO,
+        GAIN,
+        doc("β: the least for which classes of rows with equal cells are β-like in the basic sense."),
+    ]
+    is_like: Annotated[
+        bool,
+        MET,
+        doc("The hypothesis: whether they are so in the enhanced sense, no gain being above −ln p."),
+    ]
+    attribute: Annotated[str, doc("The quasi-identifier.")]
+    value: Annotated[CellValue, doc("The sensitive value.")]
+    ratio: Annotated[
+        float, LOW_AMOUNT, doc("How many times as likely the cells are with the value as among all.")
+    ]
+    bound: Annotated[float, FROM_ONE, doc("1 + min(β, −ln p): what it is at most by the hypothesis.")]
+    holds: Annotated[bool, MET, doc("Whether no ratio of any value and quasi-identifier is above its bound.")]
+
+
+@dataclass(frozen=True)
 class PopulationInference:
     """How often the reader guesses right, beside who only knows how frequent the values are."""
 
@@ -113,6 +145,13 @@ class PopulationInference:
             "reconstruction that is best for that; null under a rule."
         ),
     ]
+    likelihood_bound: Annotated[
+        LikelihoodBound | None,
+        doc(
+            "What β-likeness bounds of it, checked; null of a release that was drawn, where nothing of the "
+            "kind holds, without quasi-identifiers, or if it was asked before this was measured."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +223,32 @@ def _compute(context: MeasureContext, parameters: PopulationParameters, tick: Ti
             GuessedAfter(rounds, int(own.right[0]) / len(scored)) for rounds, own in tried if is_drawn
         ),
         success_with_own_row=max(own.with_row for _, own in tried) / len(scored) if is_drawn else None,
+        likelihood_bound=None if is_drawn or not known else _bounded(table, shown),
+    )
+
+
+def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
+    """Equation 18 of the likelihoods that are counted: means over classes, which gain no more than these."""
+    rows, known, m = np.flatnonzero(shown.numbers >= 0), shown.quasi_identifiers, shown.n_values
+    numbers, n = shown.numbers[rows], len(rows)
+    classes = distinct_rows([shown.codes[rows, j] for j in known], [table.sizes[j] for j in known], n)
+    ones = np.ones(n, dtype=np.int64)
+    starts, values, amounts = count_values(classes.inverse, numbers, ones, classes.size, m)
+    totals = np.bincount(numbers, minlength=m)
+    gains = Gains(amounts, classes.counts.repeat(np.diff(starts)), totals[values], n)
+    beta, found = max(0.0, float(gains.relative.max())), []
+    bounds = 1 + np.minimum(beta, surprisals(totals, n))
+    for j in known:
+        tree = table.hierarchies[j]
+        likely = np.exp(_likelihoods(shown, tree, j, "inverse", 0).logs[tree.leaves])
+        among_all = likely @ shown.prior
+        ratios = (likely[among_all > 0] / among_all[among_all > 0, None]).max(axis=0)
+        value = int((ratios / bounds).argmax())
+        found.append((float(ratios[value] / bounds[value]), float(ratios[value]), j, value))
+    used, ratio, j, value = max(found, key=lambda own: own[0])
+    is_like, bound = not gains.breaks_cap.any(), float(bounds[value])
+    return LikelihoodBound(
+        beta, is_like, table.attributes[j], shown.labels[value], ratio, bound, used <= 1 + NEAR
     )
 
 
