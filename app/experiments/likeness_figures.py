@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -43,14 +43,11 @@ FEW: Final = 2_000
 SHARES: Final = (0.05, 0.1, 0.15, 0.2, 0.25)
 CLOSENESS: Final = tuple(k / 20 for k in range(1, 7))
 SOUGHT: Final = (0.001, 0.01, 0.02, *(k / 20 for k in range(1, 13)))
-"""Values of t that are given, and those that are tried where a loss is sought."""
+"""Values of t that are tried where a loss is given."""
 LOSSES: Final = (0.5, 0.6, 0.7, 0.8, 0.9)
-HALVINGS: Final = 3
-"""How often a search halves what lies between two points of its grid."""
 DIVERSITIES: Final = (2.0, 3.0, 4.0, 5.0, 7.0, 10.0)
 GROUPED: Final = 20_000
 """Records that deFinetti's attack is tried on where groups are small."""
-POCKETS: Final = 0.6
 NUMBERS: Final = ("age", "education")
 GROUPS: Final = {"marital": [*"aabbbb"], "work": ["aa", "aa", "ab", "ab", "ab", "ba", "ba", "bb", "bb", "bb"]}
 """Inner nodes of the surrogate's trees; those of numbers are halved again and again, others are flat."""
@@ -87,7 +84,7 @@ class Point(NamedTuple):
 class Runs:
     """Releases of the records of a seed by scheme, parameter, quasi-identifiers and records, made once.
 
-    Of those that a search evaluates, of three quasi-identifiers, only what they come to is held.
+    ``points`` are what those come to that a search evaluates, of three quasi-identifiers.
     """
 
     table: Table
@@ -95,15 +92,11 @@ class Runs:
     made: dict[tuple[str, float, int, int], Partition] = field(default_factory=dict)
     points: dict[tuple[str, float], Point] = field(default_factory=dict)
 
-    @cached_property
-    def _searched(self) -> Table:
-        return self.part(3, self.table.n_records)
-
     def point(self, scheme: str, parameter: float) -> Point:
         """What the release of a search comes to."""
         key = scheme, parameter
         if key not in self.points:
-            own = released(scheme, self._searched, parameter, self.seed)
+            own = released(scheme, self.part(3, self.table.n_records), parameter, self.seed)
             self.points[key] = Point(*key, own.t(), own.t(ordered=True), own.loss, own.beta, own.is_kept)
         return self.points[key]
 
@@ -160,6 +153,19 @@ def _panel(
     return Panel(title, x_label, x, y)
 
 
+def _told(
+    runs: list[Runs],
+    what: str,
+    names: Sequence[str],
+    at: Callable[[Runs, str, float], Partition | Point],
+    x_label: str,
+    x: Sequence[float] = TO_FIVE,
+) -> Panel:
+    """An attribute of releases by schemes."""
+    columns = _by_name(names, lambda name, own, x: float(getattr(at(own, name, x), what)))
+    return _panel(runs, f"{what} of a release".replace("beta", "β"), x_label, columns, x)
+
+
 def _runs(effort: Effort, times: int = 1, pockets: float = 0.0) -> list[Runs]:
     """Surrogates of each seed, of so many times the records, or the reader's own census as it is."""
     found = []
@@ -199,11 +205,11 @@ def _report(
 def same_distance(effort: Effort) -> Report:
     """B1: the β of t-close releases with the t that BUREL's have."""
 
-    def attained(name: str, own: Runs, beta: float) -> float:
+    def at(own: Runs, name: str, beta: float) -> Partition:
         first = own.at("BUREL", beta)
-        return first.beta if name == "BUREL" else own.at(name, first.t(ordered="ordered" in name)).beta
+        return first if name == "BUREL" else own.at(name, first.t(ordered="ordered" in name))
 
-    panel = _panel(runs := _runs(effort), "β attained", "β", _by_name(("BUREL", *BY_T), attained))
+    panel = _told(runs := _runs(effort), "beta", ("BUREL", *BY_T), at, "β")
     claims = (
         panel.below("BUREL attains the lowest β of releases with its t", "BUREL", *BY_T),
         panel.below("From β = 2 on less than two thirds", "BUREL", *BY_T, factor=2 / 3, first=1),
@@ -213,45 +219,22 @@ def same_distance(effort: Effort) -> Report:
 
 
 def _sought(
-    own: Runs,
-    scheme: str,
-    grid: Sequence[float],
-    excess: Callable[[Point], float],
-    cost: Callable[[Point], float],
+    own: Runs, scheme: str, excess: Callable[[Point], float], cost: Callable[[Point], float]
 ) -> Point:
     """The release of least cost among those without excess; of least excess if all have some.
 
-    Neither grows with the parameter steadily, so that the whole grid is evaluated, and what lies between two
-    neighbours is halved if one of them has excess and the other has none.
+    Neither grows with the parameter steadily, so that a whole grid is evaluated, and what lies between two
+    neighbours is halved three times if one of them has excess and the other has none.
     """
-    found = [own.point(scheme, x) for x in grid]
+    betas = [k / 4 for k in range(1, 1 + int(4 * min(8.0, saturation(_totals(own.table)))))]
+    found = [own.point(scheme, x) for x in (betas if scheme == "BUREL" else SOUGHT)]
     for below, above in pairwise(found[:]):
         ends = [below, above]
-        for _ in range(HALVINGS * ((excess(below) > 0) != (excess(above) > 0))):
+        for _ in range(3 * ((excess(below) > 0) != (excess(above) > 0))):
             middle = own.point(scheme, (ends[0].parameter + ends[1].parameter) / 2)
             ends[(excess(middle) > 0) == (excess(above) > 0)] = middle
             found.append(middle)
     return min(found, key=lambda point: (max(0.0, excess(point)), cost(point)))
-
-
-def _betas(own: Runs) -> list[float]:
-    return [k / 4 for k in range(1, 1 + int(4 * min(8.0, saturation(_totals(own.table)))))]
-
-
-def _searched(
-    runs: list[Runs],
-    x_label: str,
-    x: Sequence[float],
-    names: Sequence[str],
-    at: Callable[[str, Runs, float], Point],
-) -> tuple[Panel, Panel]:
-    """The β and the losses of releases that are sought."""
-
-    def told(title: str, place: int) -> Panel:
-        columns = _by_name(names, lambda name, own, x: float(at(name, own, x)[place]))
-        return _panel(runs, title, x_label, columns, x)
-
-    return told("β attained", Point._fields.index("beta")), told("loss", Point._fields.index("loss"))
 
 
 def given_distance(effort: Effort) -> Report:
@@ -260,14 +243,14 @@ def given_distance(effort: Effort) -> Report:
     def distance(name: str, point: Point) -> float:
         return point.ordered if "ordered" in name else point.t
 
-    def at(name: str, own: Runs, t: float) -> Point:
+    def at(own: Runs, name: str, t: float) -> Point:
         if name in BY_T:
             return own.point(name, t)
-        return _sought(own, "BUREL", _betas(own), lambda p: distance(name, p) - t, lambda p: p.loss)
+        return _sought(own, "BUREL", lambda p: distance(name, p) - t, lambda p: p.loss)
 
-    runs, x, burels = _runs(effort), CLOSENESS, ("BUREL", "BUREL, ordered")
-    panels = _searched(runs, "t", x, (*burels, *BY_T), at)
-    above = max(distance(name, at(name, own, t)) - t for name in burels for own in runs for t in x)
+    runs, burels = _runs(effort), ("BUREL", "BUREL, ordered")
+    panels = [_told(runs, what, (*burels, *BY_T), at, "t", CLOSENESS) for what in ("beta", "loss")]
+    above = max(distance(name, at(own, name, t)) - t for name in burels for own in runs for t in CLOSENESS)
     text = "BUREL attains the lowest β of releases within t"
     claims = (
         panels[0].below(text, "BUREL", *BY_T[:2]),
@@ -281,19 +264,20 @@ def given_distance(effort: Effort) -> Report:
 def given_loss(effort: Effort) -> Report:
     """B3: the least β of BUREL's releases that lose so much at most, and that of others that lose no less."""
 
-    def at(name: str, own: Runs, most: float) -> Point:
+    def at(own: Runs, name: str, most: float) -> Point:
         if name in BY_T:
-            return _sought(own, name, SOUGHT, lambda p: most - p.loss, lambda p: p.loss)
-        return _sought(own, name, _betas(own), lambda p: p.loss - most, lambda p: p.beta)
+            return _sought(own, name, lambda p: most - p.loss, lambda p: p.loss)
+        return _sought(own, name, lambda p: p.loss - most, lambda p: p.beta)
 
-    beta, loss = panels = _searched(runs := _runs(effort), "loss allowed", LOSSES, ("BUREL", *BY_T), at)
+    runs, names = _runs(effort), ("BUREL", *BY_T)
+    beta, loss = (_told(runs, what, names, at, "loss allowed", LOSSES) for what in ("beta", "loss"))
     claims = (
-        beta.below("BUREL attains the lowest β of releases that lose as much", "BUREL", *BY_T),
+        beta.below("BUREL attains the lowest β of releases that lose as much", *names),
         beta.below("Then comes the scheme like SABRE", "SABRE-like", "tMondrian"),
-        loss.below("BUREL loses no more than the others", "BUREL", *BY_T, factor=1 + 1e-9),
+        loss.below("BUREL loses no more than the others", *names, factor=1 + 1e-9),
     )
     titled = "B3", "β of releases that lose as much", "Cao and Karras (2012), figure 4(c)"
-    return _report(titled, runs, panels, *claims)
+    return _report(titled, runs, [beta, loss], *claims)
 
 
 def _losses_and_times(
@@ -303,30 +287,28 @@ def _losses_and_times(
     sign: int,
     at: Callable[[Runs, str, float], Partition],
     *claims: Claim,
-    beside: Sequence[Panel] = (),
 ) -> Report:
     """Loss and time of the schemes under β, beside what the paper finds of them.
 
     There BUREL's loss falls (−1), grows (1) or stays (0).
     """
-
-    def told(name: str) -> Panel:
-        columns = _by_name(BY_BETA, lambda scheme, own, x: float(getattr(at(own, scheme, x), name)))
-        return _panel(runs, f"{name} of a release", x_label, columns)
-
-    loss, seconds = told("loss"), told("seconds")
+    names = *BY_BETA, MARGIN
+    loss, seconds = (_told(runs, what, names, at, x_label) for what in ("loss", "seconds"))
     own = loss.y["BUREL"]
     is_steady = bool(own.max() <= 1.25 * own.min())
     stays = qualitative("BUREL's losses are within a quarter of the least", is_steady, loss.shown("BUREL"))
-    moves = loss.monotone(f"BUREL's loss {'grows' if sign > 0 else 'falls'} with {x_label}", sign)
+    text = f"'s loss {'grows' if sign > 0 else 'falls'} with {x_label}"
+    moves = [loss.monotone(name + text, sign, name) for name in ("BUREL", MARGIN)]
+    is_best = bool((loss.y[MARGIN] <= own).all())
     found = (
-        moves if sign else stays,
+        exact("The best margin loses no more than none", is_best, loss.shown("BUREL", MARGIN)),
+        *(moves if sign else [stays]),
         loss.below("BUREL beats LMondrian", "BUREL", "LMondrian"),
         loss.below("From the second point on LMondrian beats DMondrian", *BY_BETA[1:], first=1),
         loss.below("BUREL has half the loss of either", *BY_BETA, factor=0.5),
         seconds.below("It takes half the time of either", *BY_BETA, factor=0.5),
     )
-    return _report(titled, runs, [loss, seconds, *beside], *claims, *found)
+    return _report(titled, runs, [loss, seconds], *claims, *found)
 
 
 def _totals(table: Table) -> Longs:
@@ -339,18 +321,9 @@ def by_beta(effort: Effort) -> Report:
     totals = [_totals(own.table) for own in runs]
     buckets = [[len(bucketise(own, as_written(beta)).sizes) for beta in TO_FIVE] for own in totals]
     never = bool((np.diff(buckets) <= 0).all())
-    columns = _by_name(("BUREL", MARGIN), lambda name, own, beta: own.at(name, beta).loss)
-    margins = _panel(runs, "loss with the best margin", "β", columns)
-    no_more = bool((margins.y[MARGIN] <= margins.y["BUREL"]).all())
-    claims = (
-        exact("The number of buckets never rises with β", never, f"{buckets[0]}"),
-        exact("The best margin loses no more than none", no_more, margins.shown("BUREL", MARGIN)),
-        margins.monotone("With the best margin BUREL's loss falls with β", -1, MARGIN),
-    )
+    claim = exact("The number of buckets never rises with β", never, f"{buckets[0]}")
     titled = "B4", "Loss and time by β", "Cao and Karras (2012), figure 5"
-    return _losses_and_times(
-        titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), *claims, beside=[margins]
-    )
+    return _losses_and_times(titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), claim)
 
 
 def by_attributes(effort: Effort) -> Report:
@@ -459,10 +432,9 @@ def attacks(effort: Effort) -> Report:
     title = f"Right by deFinetti's attack on {few:,} records"
     at_random = {f"{name} at random": column for name, column in told(4, few).items()}
     definetti = _panel(runs, title, "β", told(3, few) | at_random)
-    grouped, pockets = cache(_grouped), _runs(effort, pockets=POCKETS)
+    grouped, pockets = cache(_grouped), _runs(effort, pockets=0.6)
     columns = _by_name(("attack", "at random"), lambda name, own, least: grouped(own, int(least))[name])
-    title = "Right by deFinetti's attack on Anatomy's groups, in pockets"
-    control = _panel(pockets, title, "ℓ", columns, DIVERSITIES)
+    control = _panel(pockets, "Right by deFinetti's attack on Anatomy", "ℓ", columns, DIVERSITIES)
     claims = (
         control.below("deFinetti's attack gains much on Anatomy", "at random", "attack", factor=0.8),
         loss.below("min_loss loses least", "min_loss", "BUREL", "LMondrian"),

@@ -19,7 +19,6 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.attacks.shown_values import Method, ShownValues, shown_values
-from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.catalogue.meanings import FROM_ONE, FROM_ZERO, GAIN, LOW_AMOUNT, LOW_SHARE, MET, SHARE
 from app.domain.classes.gains import NEAR, Gains, surprisals
 from app.domain.classes.grouping import SensitiveName
@@ -79,30 +78,18 @@ class GuessedAfter:
 
 @dataclass(frozen=True)
 class LikelihoodBound:
-    """What β-likeness leaves of likelihoods (Cao and Karras (2012), equation 18), where most is used of it.
+    """What β-likeness leaves of likelihoods (Cao and Karras (2012), equation 18), where most of it is used.
 
-    Of people with a value of frequency p at most 1 + min(β, −ln p) times the share is shown a cell above some
-    value of one quasi-identifier that is shown one of all. Several attributes may multiply this.
+    A ratio is how many times as likely the cells above a value of one quasi-identifier are with a sensitive
+    value of share p as among all. Several quasi-identifiers multiply them.
     """
 
-    beta: Annotated[
-        float,
-        FROM_ZERO,
-        GAIN,
-        doc("β: the least for which classes of rows with equal cells are β-like in the basic sense."),
-    ]
-    is_like: Annotated[
-        bool,
-        MET,
-        doc("The hypothesis: whether they are so in the enhanced sense, no gain being above −ln p."),
-    ]
+    beta: Annotated[float, FROM_ZERO, GAIN, doc("β: the greatest relative gain in a class of equal cells.")]
+    is_like: Annotated[bool, MET, doc("The hypothesis, enhanced β-likeness: no gain is above −ln p either.")]
     attribute: Annotated[str, doc("The quasi-identifier.")]
-    value: Annotated[CellValue, doc("The sensitive value.")]
-    ratio: Annotated[
-        float, LOW_AMOUNT, doc("How many times as likely the cells are with the value as among all.")
-    ]
-    bound: Annotated[float, FROM_ONE, doc("1 + min(β, −ln p): what it is at most by the hypothesis.")]
-    holds: Annotated[bool, MET, doc("Whether no ratio of any value and quasi-identifier is above its bound.")]
+    ratio: Annotated[float, LOW_AMOUNT, doc("The ratio.")]
+    bound: Annotated[float, FROM_ONE, doc("1 + min(β, −ln p): its bound by the hypothesis.")]
+    holds: Annotated[bool, MET, doc("Whether no ratio of any value is above its bound.")]
 
 
 @dataclass(frozen=True)
@@ -148,8 +135,8 @@ class PopulationInference:
     likelihood_bound: Annotated[
         LikelihoodBound | None,
         doc(
-            "What β-likeness bounds of it, checked; null of a release that was drawn, where nothing of the "
-            "kind holds, without quasi-identifiers, or if it was asked before this was measured."
+            "What β-likeness bounds of it, checked; null of a release that was drawn, without "
+            "quasi-identifiers, or if it was asked before this was measured."
         ),
     ] = None
 
@@ -244,12 +231,10 @@ def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
         among_all = likely @ shown.prior
         ratios = (likely[among_all > 0] / among_all[among_all > 0, None]).max(axis=0)
         value = int((ratios / bounds).argmax())
-        found.append((float(ratios[value] / bounds[value]), float(ratios[value]), j, value))
-    used, ratio, j, value = max(found, key=lambda own: own[0])
-    is_like, bound = not gains.breaks_cap.any(), float(bounds[value])
-    return LikelihoodBound(
-        beta, is_like, table.attributes[j], shown.labels[value], ratio, bound, used <= 1 + NEAR
-    )
+        found.append((float(ratios[value]), float(bounds[value]), table.attributes[j]))
+    ratio, bound, attribute = max(found, key=lambda own: own[0] / own[1])
+    is_like, holds = not gains.breaks_cap.any(), ratio <= bound * (1 + NEAR)
+    return LikelihoodBound(beta, is_like, attribute, ratio, bound, holds)
 
 
 def _tried(
