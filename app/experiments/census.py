@@ -83,19 +83,5 @@ def census(seed: int, records: int, correlation: float = CORRELATION) -> Census:
     return Census(tuple(column + 1 for column in (age, gender, education, marital, work, salary)))
 
 
-def in_pockets(own: Census, seed: int, share: float) -> Census:
-    """The surrogate, salaries of such a share of its records dealt out anew by age and education.
-
-    How frequent salaries are stays the same.
-    """
-    rng = np.random.Generator(np.random.PCG64(seed + 100))
-    age, education, salaries = own.columns[0] + 16, own.columns[2] - 1, own.columns[SALARY].copy()
-    picked = np.flatnonzero(rng.random(len(salaries)) < share)
-    places = rng.permutation(1717)[17 * age[picked] + education[picked]]
-    order = rng.permutation(SIZES[SALARY])[salaries[picked] - 1]
-    salaries[picked[np.argsort(places, kind="stable")]] = salaries[picked][np.argsort(order, kind="stable")]
-    return Census((*own.columns[:SALARY], salaries), own.sizes)
-
-
 def _standard(values: npt.NDArray[np.int32]) -> Floats:
     return np.asarray((values - values.mean()) / values.std())

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
@@ -33,8 +33,8 @@ from app.domain.search.budget import UNLIMITED
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.partitions import burel
 from app.domain.search.partitions.mondrian import Axis
-from app.domain.search.partitions.plan import BurelPlan, MondrianPlan, along_curve
-from app.domain.search.solvers import Burel
+from app.domain.search.partitions.plan import BurelPlan, MondrianPlan, PartitionPlan, along_curve
+from app.domain.search.solvers import Burel, Mondrian
 from app.domain.tables.table import Table
 
 IMPOSSIBLE: Final = 2**61
@@ -181,8 +181,8 @@ def _by_sabre(table: Table, promise: TCloseness, seed: int) -> Iterator[Longs]:
 def anatomy(values: Longs, diversity: int, random: np.random.Generator) -> Longs:
     """Group (n,) of each record, in the manner of Anatomy, from the value (n,) of each.
 
-    Time and again one random record of each of the so many values of which most are left, in random order
-    where as many are. What is left over joins random groups that lack its value, or any if none does.
+    Time and again a random record of each of the so many values of which most are left, ties in random order.
+    What is left over joins random groups that lack its value, or any if none does.
     """
     rows = [random.permutation(np.flatnonzero(values == v)).tolist() for v in range(int(values.max()) + 1)]
     left, of, groups = np.bincount(values), np.full(len(values), -1), 0
@@ -192,25 +192,17 @@ def anatomy(values: Longs, diversity: int, random: np.random.Generator) -> Longs
         of[[rows[v].pop() for v in chosen.tolist()]] = groups
         groups += 1
     for row in np.flatnonzero(of < 0).tolist():
-        lacks = np.ones(max(1, groups), dtype=bool)
-        lacks[of[(values == values[row]) & (of >= 0)]] = False
-        of[row] = random.choice(np.flatnonzero(lacks if lacks.any() else ~lacks))
+        lacks = ~np.isin(np.arange(max(1, groups)), of[values == values[row]])
+        of[row] = random.choice(np.flatnonzero(lacks | ~lacks.any()))
     return of
 
 
-def _problem(promise: Criterion) -> AnonymityProblem:
-    return AnonymityProblem(privacy=(promise,), loss=LossChoice("ail"), scope="record_level")
-
-
-def _by_burel(
-    table: Table, promise: Criterion, seed: int, margin: float | Literal["auto"] = 0.0
-) -> Iterator[Longs]:
-    plan = BurelPlan(table, _problem(promise), Burel(seed=seed, slack_margin=margin), UNLIMITED)
+def _by_solver(solver: Burel | Mondrian, table: Table, promise: Criterion, seed: int) -> Iterator[Longs]:
+    problem = AnonymityProblem(privacy=(promise,), loss=LossChoice("ail"), scope="record_level")
+    plan: PartitionPlan = MondrianPlan(table, problem, UNLIMITED)
+    if isinstance(solver, Burel):
+        plan = BurelPlan(table, problem, replace(solver, seed=seed), UNLIMITED)
     return (of for of, _, _ in plan.partitions(lambda _: None))
-
-
-def _by_cuts(table: Table, promise: Criterion, seed: int) -> Iterator[Longs]:
-    return (of for of, _, _ in MondrianPlan(table, _problem(promise), UNLIMITED).partitions(lambda _: None))
 
 
 PROMISES: Final[Mapping[str, Callable[[Table, float], Criterion]]] = {
@@ -222,13 +214,13 @@ PROMISES: Final[Mapping[str, Callable[[Table, float], Criterion]]] = {
     "ordered t": lambda _, t: TCloseness(t=t, distance="ordered"),
 }
 SCHEMES: Final[Mapping[str, tuple[str, Callable[..., Iterator[Longs]]]]] = {
-    "BUREL": ("β", _by_burel),
-    "BUREL, best margin": ("β", partial(_by_burel, margin="auto")),
-    "LMondrian": ("β", _by_cuts),
-    "DMondrian": ("δ", _by_cuts),
-    "tMondrian": ("t", _by_cuts),
+    "BUREL": ("β", partial(_by_solver, Burel())),
+    "BUREL, best margin": ("β", partial(_by_solver, Burel(slack_margin="auto"))),
+    "LMondrian": ("β", partial(_by_solver, Mondrian())),
+    "DMondrian": ("δ", partial(_by_solver, Mondrian())),
+    "tMondrian": ("t", partial(_by_solver, Mondrian())),
     "SABRE-like": ("t", _by_sabre),
-    "tMondrian, ordered": ("ordered t", _by_cuts),
+    "tMondrian, ordered": ("ordered t", partial(_by_solver, Mondrian())),
     "SABRE-like, ordered": ("ordered t", _by_sabre),
 }
 """What each promises, and how classes are made."""
@@ -238,6 +230,5 @@ def released(scheme: str, table: Table, parameter: float, seed: int) -> Partitio
     """The release by a scheme; of several that it makes the one that loses least."""
     start, (promised, make) = time.process_time(), SCHEMES[scheme]
     promise = PROMISES[promised](table, parameter)
-    made = list(make(table, promise, seed))
-    seconds = time.process_time() - start
+    made, seconds = list(make(table, promise, seed)), time.process_time() - start
     return min((Partition(table, of, promise, seconds) for of in made), key=lambda own: own.loss)

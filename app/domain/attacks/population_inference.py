@@ -80,8 +80,7 @@ class GuessedAfter:
 class LikelihoodBound:
     """What β-likeness leaves of likelihoods (Cao and Karras (2012), equation 18), where most of it is used.
 
-    A ratio is how many times as likely the cells above a value of one quasi-identifier are with a sensitive
-    value of share p as among all. Several quasi-identifiers multiply them.
+    A ratio is how much likelier cells above a value of one quasi-identifier are with a value of share p.
     """
 
     beta: Annotated[float, FROM_ZERO, GAIN, doc("β: the greatest relative gain in a class of equal cells.")]
@@ -134,10 +133,7 @@ class PopulationInference:
     ]
     likelihood_bound: Annotated[
         LikelihoodBound | None,
-        doc(
-            "What β-likeness bounds of it, checked; null of a release that was drawn, without "
-            "quasi-identifiers, or if it was asked before this was measured."
-        ),
+        doc("What β-likeness leaves of it; null if drawn, asked before this was told, or nothing is known."),
     ] = None
 
 
@@ -219,8 +215,7 @@ def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
     rows, known, m = np.flatnonzero(shown.numbers >= 0), shown.quasi_identifiers, shown.n_values
     numbers, n = shown.numbers[rows], len(rows)
     classes = distinct_rows([shown.codes[rows, j] for j in known], [table.sizes[j] for j in known], n)
-    ones = np.ones(n, dtype=np.int64)
-    starts, values, amounts = count_values(classes.inverse, numbers, ones, classes.size, m)
+    starts, values, amounts = count_values(classes.inverse, numbers, np.ones(n, np.int64), classes.size, m)
     totals = np.bincount(numbers, minlength=m)
     gains = Gains(amounts, classes.counts.repeat(np.diff(starts)), totals[values], n)
     beta, found = max(0.0, float(gains.relative.max())), []
@@ -233,8 +228,8 @@ def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
         value = int((ratios / bounds).argmax())
         found.append((float(ratios[value]), float(bounds[value]), table.attributes[j]))
     ratio, bound, attribute = max(found, key=lambda own: own[0] / own[1])
-    is_like, holds = not gains.breaks_cap.any(), ratio <= bound * (1 + NEAR)
-    return LikelihoodBound(beta, is_like, attribute, ratio, bound, holds)
+    is_like = not gains.breaks_cap.any()
+    return LikelihoodBound(beta, is_like, attribute, ratio, bound, ratio <= bound * (1 + NEAR))
 
 
 def _tried(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from app.experiments.census import SIZES, census, hierarchy_of, in_pockets, salary_counts
+from app.experiments.census import SIZES, census, hierarchy_of, salary_counts
 
 
 @pytest.mark.spec("BL-T23")
@@ -25,22 +25,3 @@ def test_records_have_the_counts_and_hang_together():
     apart = census(1, 5000, correlation=0.0)
     assert abs(np.corrcoef(apart.columns[0], apart.salaries)[0, 1]) < 0.1
     assert census(1, 50).columns[0].tolist() == census(1, 50).columns[0].tolist()
-
-
-def test_pockets_keep_the_salaries_and_gather_them_by_age_and_education():
-    data = census(1, 20_000)
-    pockets = in_pockets(data, 1, 0.6)
-    assert np.bincount(pockets.salaries).tolist() == np.bincount(data.salaries).tolist()
-    assert 0.55 < (pockets.salaries != data.salaries).mean() < 0.6
-    for before, after in zip(data.columns[:-1], pockets.columns[:-1], strict=True):
-        assert before is after
-    assert in_pockets(data, 1, 0.0).salaries.tolist() == data.salaries.tolist()
-
-    def right(own):
-        """Share of records with the most frequent salary of their age and education."""
-        cells = own.columns[0] * 100 + own.columns[2]
-        together = np.zeros((cells.max() + 1, 50))
-        np.add.at(together, (cells, own.salaries), 1)
-        return together.max(axis=1).sum() / len(cells)
-
-    assert right(pockets) > right(data) + 0.2

@@ -186,15 +186,15 @@ def told(monkeypatch, **laws):
 
 
 def test_a_search_halves_every_bracket_and_keeps_what_it_evaluates(monkeypatch):
-    """The distance is too great from 0.3 to 1.1 and from 2.6 on; the loss falls steadily."""
-    run = told(monkeypatch, others=lambda x: (float(0.3 < x < 1.1 or x > 2.6), 5 - x, x))
-    monkeypatch.setattr(likeness_figures, "SOUGHT", (0, 1, 2, 3))
-    best = _sought(run, "others", lambda own: own.t - 0.5, lambda own: own.loss)
-    assert best.parameter == 2.5
-    tried = [0, 0.25, 0.375, 0.5, 1, 1.125, 1.25, 1.5, 2, 2.5, 2.625, 2.75, 3]
+    """The grid is 1/4, 1/2 and 3/4; t is too great from 0.3 to 0.6, and the loss falls steadily."""
+    run = told(monkeypatch, burel=lambda x: (float(0.3 < x < 0.6), 5 - x, x))
+    monkeypatch.setattr(likeness_figures, "saturation", lambda totals: 0.75)
+    best = _sought(run, "BUREL", "t", 0.5, "loss")
+    assert best.parameter == 0.75
+    tried = [0.25, 0.28125, 0.3125, 0.375, 0.5, 0.5625, 0.59375, 0.625, 0.75]
     assert sorted(x for _, x in run.points) == tried
     # Without any that fits, the nearest to it
-    assert _sought(run, "others", lambda own: own.loss + 1, lambda own: 0).parameter == 3
+    assert _sought(run, "BUREL", "loss", -1, "t").parameter == 0.75
 
 
 def verdicts(report):
@@ -270,11 +270,11 @@ def test_ties_of_frequency_are_broken_at_random():
 
 
 def test_the_attack_on_groups_finds_what_hangs_together_and_nothing_else():
-    """Positive control: on records in pockets it must guess far better than chance, on shuffled ones not."""
-    (run,) = _runs(SMALL, pockets=0.6)
+    """Positive control: it guesses far better than chance, and where values are shuffled it does not."""
+    (run,) = _runs(SMALL, correlation=0.9)
     found = _grouped(run, 3)
     assert found["at random"] == pytest.approx(1 / 3)
-    assert found["attack"] > 0.5
+    assert found["attack"] > 0.45
     shuffled = run.table.codes.copy()
     shuffled[:, -1] = np.random.default_rng(2).permutation(shuffled[:, -1])
     own = run.table
