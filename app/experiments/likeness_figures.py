@@ -163,9 +163,7 @@ def _report(
     name, title, source = *titled[:2], f"Cao and Karras (2012), {titled[2]}"
     kept = [own.is_kept for run in runs for own in (*run.made.values(), *run.points.values())]
     text = "Every release has all records, a loss from 0 to 1, and what its scheme promises"
-    setting = (
-        f"{runs[0].table.n_records:,} records, seeds: {len(runs)}; three attributes, β = 4 unless varied"
-    )
+    setting = f"{runs[0].table.n_records:,} records, seeds: {len(runs)}; 3 attributes, β = 4 unless varied"
     arrays = [(own, np.stack([*own.y.values()], axis=1)) for own in panels]
     tables = (ResultTable.of(own.title, (own.x_label, *own.y), own.x, y) for own, y in arrays)
     pictures = (
@@ -203,7 +201,7 @@ def _sought(own: Runs, scheme: str, what: str, limit: float, cost: str) -> Point
     def excess(point: Point) -> float:
         return float(getattr(point, what) - limit) * (1 if scheme == "BUREL" else -1)
 
-    betas = [k / 4 for k in range(1, 1 + int(4 * min(8.0, saturation(_totals(own.table)))))]
+    betas = [k / 4 for k in range(1, 1 + max(1, int(4 * min(8.0, saturation(_totals(own.table))))))]
     found = [own.point(scheme, x) for x in (betas if scheme == "BUREL" else SOUGHT)]
     for below, above in pairwise(found[:]):
         ends = [below, above]

@@ -215,7 +215,8 @@ def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
     rows, known, m = np.flatnonzero(shown.numbers >= 0), shown.quasi_identifiers, shown.n_values
     numbers, n = shown.numbers[rows], len(rows)
     classes = distinct_rows([shown.codes[rows, j] for j in known], [table.sizes[j] for j in known], n)
-    starts, values, amounts = count_values(classes.inverse, numbers, np.ones(n, np.int64), classes.size, m)
+    of_class, ones = classes.inverse.astype(np.int64), np.ones(n, dtype=np.int64)
+    starts, values, amounts = count_values(of_class, numbers, ones, classes.size, m)
     totals = np.bincount(numbers, minlength=m)
     gains = Gains(amounts, classes.counts.repeat(np.diff(starts)), totals[values], n)
     beta, found = max(0.0, float(gains.relative.max())), []
