@@ -105,6 +105,7 @@ class Runs:
 
 
 Answer = Callable[[str, Runs, float], float]
+Titled = tuple[str, str, str]
 Axes = tuple[str, Sequence[float]]
 Releases = Callable[[Runs, str, float], Partition | Point]
 
@@ -157,11 +158,11 @@ def _runs(effort: Effort, times: int = 1, correlation: float = CORRELATION) -> l
     return found
 
 
-def _report(
-    titled: tuple[str, str, str], runs: list[Runs], panels: Sequence[Panel], *claims: Claim
-) -> Report:
-    name, title, source = *titled[:2], f"Cao and Karras (2012), {titled[2]}"
-    kept = [own.is_kept for run in runs for own in (*run.made.values(), *run.points.values())]
+def _report(titled: Titled, runs: list[Runs], panels: Sequence[Panel], *claims: Claim) -> Report:
+    name, title, figure = titled
+    source = "Cao and Karras (2012), " + (f"figure {figure}" if figure else "section 7")
+    kept = [own.is_kept for run in runs for own in run.made.values()]
+    kept += [own.is_kept for run in runs for own in run.points.values()]
     text = "Every release has all records, a loss from 0 to 1, and what its scheme promises"
     setting = f"{runs[0].table.n_records:,} records, seeds: {len(runs)}; 3 attributes, β = 4 unless varied"
     arrays = [(own, np.stack([*own.y.values()], axis=1)) for own in panels]
@@ -189,7 +190,7 @@ def same_distance(effort: Effort) -> Report:
         panel.below("BUREL attains the lowest β of releases with its t", "BUREL", *BY_T),
         panel.below("From β = 2 on less than two thirds", "BUREL", *BY_T, factor=2 / 3, first=1),
     )
-    return _report(("B1", "β of releases as close as BUREL's", "figure 4(a)"), runs, [panel], *claims)
+    return _report(("B1", "β of releases as close as BUREL's", "4(a)"), runs, [panel], *claims)
 
 
 def _sought(own: Runs, scheme: str, what: str, limit: float, cost: str) -> Point:
@@ -225,7 +226,7 @@ def given_distance(effort: Effort) -> Report:
         panels[0].below("BUREL attains the lowest β of releases within t", "BUREL", *BY_T[:2]),
         panels[0].below("Likewise within an ordered t", "BUREL, ordered", *BY_T[2:]),
     )
-    return _report(("B2", "β of releases within a t", "figure 4(b)"), runs, panels, *claims)
+    return _report(("B2", "β of releases within a t", "4(b)"), runs, panels, *claims)
 
 
 def given_loss(effort: Effort) -> Report:
@@ -241,11 +242,11 @@ def given_loss(effort: Effort) -> Report:
         beta.below("Then comes the scheme like SABRE", "SABRE-like", "tMondrian"),
         loss.below("BUREL loses no more than the others", *names, factor=1 + 1e-9),
     )
-    return _report(("B3", "β of releases that lose as much", "figure 4(c)"), runs, [beta, loss], *claims)
+    return _report(("B3", "β of releases that lose as much", "4(c)"), runs, [beta, loss], *claims)
 
 
 def _losses_and_times(
-    titled: tuple[str, str, str], runs: list[Runs], x_label: str, sign: int, at: Releases, *claims: Claim
+    titled: Titled, runs: list[Runs], x_label: str, sign: int, at: Releases, *claims: Claim
 ) -> Report:
     """Loss and time of the schemes under β, where the paper's loss falls (−1), grows (1) or stays (0)."""
     names = *BY_BETA, MARGIN
@@ -278,13 +279,13 @@ def by_beta(effort: Effort) -> Report:
     buckets = [[len(bucketise(own, as_written(beta)).sizes) for beta in TO_FIVE] for own in totals]
     never = bool((np.diff(buckets) <= 0).all())
     claim = exact("The number of buckets never rises with β", never, f"{buckets[0]}")
-    titled = "B4", "Loss and time by β", "figure 5"
+    titled = "B4", "Loss and time by β", "5"
     return _losses_and_times(titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), claim)
 
 
 def by_attributes(effort: Effort) -> Report:
     """B5: loss and time by the number of quasi-identifiers."""
-    titled = "B5", "Loss and time by quasi-identifiers", "figure 6"
+    titled = "B5", "Loss and time by quasi-identifiers", "6"
     return _losses_and_times(
         titled, _runs(effort), "quasi-identifiers", 1, lambda own, name, n: own.at(name, 4, n)
     )
@@ -292,7 +293,7 @@ def by_attributes(effort: Effort) -> Report:
 
 def by_records(effort: Effort) -> Report:
     """B6: loss and time by the number of records."""
-    titled = "B6", "Loss and time by records", "figure 7"
+    titled = "B6", "Loss and time by records", "7"
     return _losses_and_times(
         titled, _runs(effort, 5), "fifths of the records", 0, lambda own, name, n: own.at(name, 4, 3, n / 5)
     )
@@ -321,7 +322,7 @@ def queries(effort: Effort) -> Report:
         panels[3].monotone("It falls with the selectivity", -1),
         *(own.below(f"BUREL's error is the least, by {own.x_label}", *BY_BETA) for own in panels),
     )
-    return _report(("B7", "COUNT queries on generalised records", "figure 8"), runs, panels, *claims)
+    return _report(("B7", "COUNT queries on generalised records", "8"), runs, panels, *claims)
 
 
 def _errors(own: Runs, beta: float, attributes: float, predicates: float, share: float) -> dict[str, float]:
@@ -363,7 +364,7 @@ def closeness_and_diversity(effort: Effort) -> Report:
         exact("Classes have as many values as β makes necessary", enough, panel.shown("ℓ", "necessary ℓ")),
         qualitative("ℓ is at least 6, by frequency, too", six, panel.shown("ℓ by frequency")),
     )
-    return _report(("B9", "t and ℓ of BUREL's releases", "section 7, table"), runs, [panel], *claims)
+    return _report(("B9", "t and ℓ of BUREL's releases", ""), runs, [panel], *claims)
 
 
 def _necessary(totals: Longs, beta: float) -> int:
@@ -399,7 +400,7 @@ def attacks(effort: Effort) -> Report:
         bayes.below("Naive Bayes gains little on BUREL", "BUREL", FREQUENT, factor=1.2),
         definetti.below("deFinetti's attack gains little on BUREL", "BUREL", "BUREL at random", factor=1.2),
     )
-    titled = "B10", "Attacks on releases of three solvers, nodes as cells", "section 7, figure"
+    titled = "B10", "Attacks on releases of three solvers, nodes as cells", ""
     return _report(titled, runs, [loss, seconds, bayes, definetti, control], *claims)
 
 

@@ -211,7 +211,7 @@ def _compute(context: MeasureContext, parameters: PopulationParameters, tick: Ti
 
 
 def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
-    """Equation 18 of the likelihoods that are counted: means over classes, which gain no more than these."""
+    """The bound of the likelihoods that are counted: means over classes, which gain no more than these."""
     rows, known, m = np.flatnonzero(shown.numbers >= 0), shown.quasi_identifiers, shown.n_values
     numbers, n = shown.numbers[rows], len(rows)
     classes = distinct_rows([shown.codes[rows, j] for j in known], [table.sizes[j] for j in known], n)
