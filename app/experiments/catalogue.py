@@ -50,6 +50,8 @@ EXPERIMENTS: Final = (
     Experiment("X13", aggregate_objective.run),
     Experiment("X14", perturbed_counts.run),
     Experiment("B1", likeness_figures.same_distance),
+    Experiment("B2", likeness_figures.given_distance),
+    Experiment("B3", likeness_figures.given_loss),
     Experiment("B4", likeness_figures.by_beta),
     Experiment("B5", likeness_figures.by_attributes),
     Experiment("B6", likeness_figures.by_records),
