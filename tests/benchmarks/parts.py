@@ -62,6 +62,12 @@ PARTS: Final = (
     Part("persons", "tests.benchmarks.persons", "persons counted, and searches by persons on Adult"),
     Part("file-rows", "tests.benchmarks.file_rows", "rows of a file matched with the records of a table"),
     Part("attacks", "tests.benchmarks.attacks", "values handed out in classes, beside assignments in a loop"),
+    Part(
+        "synthetic_attacks",
+        "tests.benchmarks.synthetic_attacks",
+        "a table attacked by a synthetic one, beside pandas",
+        needs="uci-adult-48842",
+    ),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),
     Part("reconstruction", "tests.benchmarks.reconstruction", "groups under test, copies, expected errors"),
