@@ -97,7 +97,7 @@ def calibrate(
     faults = {
         "n": (n < 1, "at least 1"),
         "cells": (cells < 1, "at least 1"),
-        "epsilon": (not 0 < epsilon <= 500, "above 0 and at most 500"),
+        "epsilon": (not 1e-9 <= epsilon <= 500, "at least 1e-9 and at most 500"),
         "delta": (not 0 <= delta < 0.5, "at least 0 and below 0.5"),
         "shape": (
             min(weights) != 1 or sum(weights.values()) != cells or min(weights.values()) < 1,
@@ -391,9 +391,10 @@ def fewer_kept(inclusion: Mapping[float, int], kept: int) -> float:
             for _ in range(many):
                 law = np.convolve(law, (1 - f, f))
         return min(1.0, float(law[:kept].sum()) * (1 + 1e-12))
-    f, many = np.array(list(inclusion)), np.array(list(inclusion.values()))
+    chances, cells = np.array(list(inclusion)), np.array(list(inclusion.values()))
     exponents = (
-        float(many @ np.log1p(f * math.expm1(-s))) + s * (kept - 1) for s in np.geomspace(1e-3, 30, 400)
+        float(cells @ np.log1p(chances * math.expm1(-s))) + s * (kept - 1)
+        for s in np.geomspace(1e-3, 30, 400)
     )
     return min(1.0, math.exp(min(exponents)) * (1 + 1e-9))
 
@@ -427,7 +428,7 @@ def lower_gamma(epsilon: Fraction) -> Decimal:
     """e^ε − 1, not rounded up: caps by it are not above the true ones."""
     with localcontext(Context(prec=_DIGITS, rounding=ROUND_FLOOR)):
         least = (_decimal(epsilon) * (1 - Decimal("1e-57"))).exp()
-        return (least - 1) * (1 - Decimal("1e-50") / min(1, least - 1))
+        return least * (1 - Decimal("1e-55")) - 1
 
 
 def _priors(alpha: Fraction, weights: tuple[tuple[Fraction, int], ...]) -> tuple[tuple[Fraction, int], ...]:
