@@ -27,6 +27,7 @@ the factor 1 + a / g (n − x + b ≥ 2), with which it bounds ρ too.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -225,6 +226,10 @@ class Tails:
         tails = list(self._tails(self.priors[0][0], proven))
         rise = max((tail / x for x, tail in enumerate(tails[1:], start=1)), default=0.0)
         return min(expected * tails[0] + self.n * rise, 1.0) * (1 + 1e-12)
+
+    def at_counts(self, most: int) -> list[float]:
+        """t(0), …, t(most), for the first of the priors; fewer where all further ones are 0."""
+        return list(itertools.islice(self._tails(self.priors[0][0], proven=True), most + 1))
 
     def _tails(self, alpha: Fraction, proven: bool) -> Iterator[float]:
         """t(0), t(1), …; the last is a bound of all further ones."""

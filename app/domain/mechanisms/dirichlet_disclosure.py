@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from app.domain.arrays import Bools, Floats, Longs
 from app.domain.errors import TooLarge
 
 MOST_OUTPUTS: Final = 10**6
-_log_gamma: Final = np.frompyfunc(math.lgamma, 1, 1)
+_log_gamma: Final[Callable[[Any], Any]] = np.frompyfunc(math.lgamma, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -31,14 +32,14 @@ class DisclosureChances:
 
 
 def log_probabilities(drawn: Longs, counts: Longs, priors: Floats, total: float | None = None) -> Floats:
-    """ln P(drawn | counts, priors) of outputs (…, k): the Dirichlet-multinomial law.
+    """The Dirichlet-multinomial law: ln P(drawn | counts, priors) of outputs (…, k).
 
     Cells whose count and prior are both 0 must be left out: nobody can be drawn there.
     """
     weights = counts + priors
     of_all = float(weights.sum()) if total is None else float(counts.sum()) + total
     m = drawn.sum(axis=-1)
-    cells = _log_gamma(drawn + weights) - _log_gamma(weights) - _log_gamma(drawn + 1)
+    cells: Floats = _log_gamma(drawn + weights) - _log_gamma(weights) - _log_gamma(drawn + 1)
     found = _log_gamma(m + 1) + math.lgamma(of_all) - _log_gamma(of_all + m) + cells.sum(axis=-1)
     return np.asarray(found, dtype=np.float64)
 
@@ -46,7 +47,8 @@ def log_probabilities(drawn: Longs, counts: Longs, priors: Floats, total: float 
 def worst_losses(drawn: Longs, counts: Longs, priors: Floats, unseen: bool = False) -> Floats:
     """(…) the greatest |ln P(drawn | D1) / P(drawn | D2)| of tables within a row of ``counts``.
 
-    D1 and D2 are one row apart. With one person of cell a taken away, g = ln(1 + m / (rest + α)); the loss is the greatest g less the least.
+    D1 and D2 are one row apart. With one person of cell a taken away, g = ln(1 + m / (rest + α)); the loss is
+    the greatest g less the least.
     """
     with_all = np.log1p(drawn / (counts + priors))
     if unseen:
