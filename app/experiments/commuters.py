@@ -1,7 +1,7 @@
 """S2 to S5: how far synthetic commuters travel, beside those whom they stand for.
 
 Machanavajjhala (2008), figures 4.1 to 4.4. A generated state, or the reader's own table, is held as its
-people, each with the rank in distance of the home cell. Distances at a rank are the same at every destination.
+people, each with the rank in distance of the home cell. A rank has the same distance at every destination.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from app.charts.series import Series
 from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.dirichlet_calibration import calibrate, lower_gamma, noise_share, sampled_delta
-from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, exact, qualitative
+from app.experiments.report import Cell, Claim, Effort, Picture, Report, ResultTable, exact, qualitative
 
 BLOCKS: Final = 8_206_261
 """Of the country; those beyond the miles of an experiment are outside of its public domain."""
@@ -99,23 +99,26 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
         )
         found += [_synthesised(own, state.miles, below, rng) for own in state.destinations]
         described = state.described
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
+    means: list[tuple[float, ...]] = []
     for least, most in _GROUPS:
         group = [own for own in found if least <= own.n <= most]
         both = [own for own in group if not math.isnan(own.real + own.drawn)]
         if both:
-            means = [
+            miles = [
                 float(np.mean([getattr(own, of) for own in both])) for of in ("real", "expected", "drawn")
             ]
+            means.append(tuple(miles))
             share = float(np.mean([noise_share(own.n, float(own.alpha) * own.kept) for own in group]))
-            rows.append((f"{least}+" if most == 10**9 else f"{least}–{most}", len(both), *means, share))
+            rows.append((f"{least}+" if most == 10**9 else f"{least}–{most}", len(both), *miles, share))
     sizes = tuple(math.log10(own.n) for own in found)
+    short = "" if below == math.inf else f" below {SHORT} miles"
     return Report(
         id=name,
-        title=f"Mean commute{'' if below == math.inf else f' below {SHORT} miles'}, cells within {limit} miles",
+        title=f"Mean commute{short}, cells within {limit} miles",
         source=f"Machanavajjhala (2008), figure {figure}",
-        setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by theorem 4.2 on the whole "
-        f"domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
+        setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by theorem 4.2 on the "
+        f"whole domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
         tables=(
             ResultTable(
                 "Mean miles by workers of a destination",
@@ -135,7 +138,7 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
                 ),
             ),
         ),
-        claims=_claims(found, [row[2:5] for row in rows], state, below),
+        claims=_claims(found, means, state, below),
     )
 
 
@@ -291,5 +294,6 @@ def _read(effort: Effort, limit: int, rng: np.random.Generator) -> _State:
     return _State(
         tuple(_Destination(np.array(by_work[works[i]], dtype=np.int64)) for i in chosen),
         ranked,
-        f"{sum(map(len, by_work.values())):,} people of the table given, {len(works)} destinations, {cells} homes",
+        f"{sum(map(len, by_work.values())):,} people of the table given, {len(works)} destinations, "
+        f"{cells} homes",
     )

@@ -1,6 +1,6 @@
 """How much prior noise a Dirichlet-multinomial synthesiser needs, and what that noise costs.
 
-Machanavajjhala (2008), chapter 4, with its corrections (Definitions). A partition holds n people over K cells
+Machanavajjhala (2008), chapter 4, and Machanavajjhala et al. (2008), with corrections (Definitions). A partition holds n people over K cells
 of which every cell's prior is at least α; as many people are drawn as there are. Tables that differ in the
 cell of one person are neighbours. γ = e^ε − 1.
 
@@ -257,7 +257,7 @@ class Tails:
 
 
 def upper_tail(m: int, least: int, a: Fraction, b: Fraction, proven: bool = True) -> float:
-    """An upper bound of Pr[Y ≥ least] of a beta-binomial(m; a, b) Y, rounding included; 1 above a half."""
+    """An upper bound of Pr[Y ≥ least] of a beta-binomial(m; a, b) Y, rounding included; 1 for most sums above ½."""
     if b <= 0:
         return 1.0
     term = _probability(m, Decimal(least), a, b, proven)
