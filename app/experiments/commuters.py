@@ -70,22 +70,22 @@ class _Found:
 
 
 def all_within_200(effort: Effort) -> Report:
-    """S2: all commutes of at most 200 miles (figure 4.1)."""
+    """S2: all commutes of at most 200 miles."""
     return _report("S2", effort, 200, math.inf, "4.1")
 
 
 def short_within_200(effort: Effort) -> Report:
-    """S3: commutes below 6.23 miles of the same (figure 4.2)."""
+    """S3: commutes below 6.23 miles of the same."""
     return _report("S3", effort, 200, SHORT, "4.2")
 
 
 def all_within_100(effort: Effort) -> Report:
-    """S4: all commutes of at most 100 miles (figure 4.3)."""
+    """S4: all commutes of at most 100 miles."""
     return _report("S4", effort, 100, math.inf, "4.3")
 
 
 def short_within_100(effort: Effort) -> Report:
-    """S5: commutes below 6.23 miles of the same (figure 4.4)."""
+    """S5: commutes below 6.23 miles of the same."""
     return _report("S5", effort, 100, SHORT, "4.4")
 
 
@@ -117,7 +117,7 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
         id=name,
         title=f"Mean commute{short}, cells within {limit} miles",
         source=f"Machanavajjhala (2008), figure {figure}",
-        setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by theorem 4.2 on the "
+        setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by the reference sample on the "
         f"whole domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
         tables=(
             ResultTable(

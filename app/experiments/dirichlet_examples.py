@@ -27,11 +27,11 @@ _N: Final = 10**6
 _CELLS: Final = 10**4
 _DELTA: Final = 1e-6
 _PRINTED: Final = {5: ("25", "17.5"), 10: ("11", "5.5"), 20: ("5.2", "2.16"), 50: ("2", "0.74")}
-"""Of table 4.1 by e^ε: thousands of tens of pure differential privacy, and the probabilistic one."""
+"""Of the table by e^ε: thousands of tens of pure differential privacy, and the probabilistic one."""
 
 
 def constants(_: Effort) -> Report:
-    """S1: table 4.1, whose columns are e^ε and not ε."""
+    """S1: the table of priors, whose columns are e^ε and not ε."""
     rows, right = [], []
     for ratio, (pure, reference) in _PRINTED.items():
         epsilon = math.log(ratio)
@@ -48,7 +48,9 @@ def constants(_: Effort) -> Report:
         setting=f"n = m = {_N:,}, {_CELLS:,} cells, δ = {_DELTA:g}",
         tables=(
             ResultTable(
-                "Least priors", ("e^ε", "pure", "theorem 4.2", "exact tail", "t*", "its δ"), tuple(rows)
+                "Least priors",
+                ("e^ε", "pure", "the reference sample", "exact tail", "t*", "its δ"),
+                tuple(rows),
             ),
         ),
         pictures=(),
@@ -64,7 +66,7 @@ def constants(_: Effort) -> Report:
                 f"ε = 5 needs {as_epsilon:,.0f} for pure privacy",
             ),
             exact(
-                "The exact tail needs less than theorem 4.2, and its δ holds",
+                "The exact tail needs less than the reference sample, and its δ holds",
                 all(tail < by_theorem and delta <= _DELTA for _, _, by_theorem, tail, _, delta in rows),
                 "all columns",
             ),
@@ -79,7 +81,7 @@ def _cut(value: float, printed: str) -> bool:
 
 
 def capital(_: Effort) -> Report:
-    """S6: a million people over eight million cells (section 4.5.2), with the arithmetic corrected."""
+    """S6: a million people over eight million cells, with the arithmetic corrected."""
     cells, epsilon = 8 * 10**6, math.log(50)
     pure = float(calibrate(_N, cells, epsilon, 0, "pure").alpha)
     found = {
@@ -126,7 +128,7 @@ def capital(_: Effort) -> Report:
 
 
 def failing_claims(_: Effort) -> Report:
-    """S7: the calibration loop, theorem 4.3, and δ under domain sampling, as printed and as they are."""
+    """S7: the calibration loop, and δ under domain sampling, as printed and as they are."""
     loop = printed_loop(_N, _CELLS, Decimal(49), _DELTA)
     needed = float(calibrate(_N, _CELLS, math.log(50), _DELTA, "reference_sample").alpha)
     endless = printed_loop(2, 3, Decimal(4), 0.01)
@@ -149,7 +151,7 @@ def failing_claims(_: Effort) -> Report:
                 "As printed and as it is",
                 ("claim", "printed", "found"),
                 (
-                    ("prior by algorithm 4, e^ε = 50", loop or 0.0, needed),
+                    ("prior by the printed loop, e^ε = 50", loop or 0.0, needed),
                     ("δ of accept/reject", plain, rejecting),
                     ("δ after domain sampling", full, sampled),
                     ("the same, 100 people", by_cells[120_690], by_cells[17_379]),
@@ -159,7 +161,7 @@ def failing_claims(_: Effort) -> Report:
         pictures=(),
         claims=(
             exact(
-                "Algorithm 4 stops at half the prior of pure privacy, where a ten-thousandth of it suffices",
+                "The printed loop stops at half the prior of pure privacy, where a ten-thousandth of it suffices",
                 loop is not None and loop > 10**4 * needed,
                 f"{loop} for {needed:.6f}",
             ),
@@ -167,12 +169,12 @@ def failing_claims(_: Effort) -> Report:
                 "For two people it never stops", endless is None, "200 halvings, n = m = 2, e^ε = 5, δ = 0.01"
             ),
             exact(
-                "Accept/reject after an (ε, δ)-private draw is not (ε − ln(1 − δ), δ)-private (theorem 4.3)",
+                "Accept/reject after an (ε, δ)-private draw is not (ε − ln(1 − δ), δ)-private",
                 rejecting > plain,
                 f"δ {plain:.6f} before, {rejecting:.6f} at ε {claimed:.6f} after",
             ),
             exact(
-                "Domain sampling does not keep δ (theorem 4.5)",
+                "Domain sampling does not keep δ",
                 sampled > full,
                 f"{full:.6f} before, {sampled:.6f} after",
             ),
@@ -186,7 +188,7 @@ def failing_claims(_: Effort) -> Report:
 
 
 def printed_loop(n: int, cells: int, gamma: Decimal, delta: float) -> float | None:
-    """The prior of algorithm 4 with its absolute tolerance of 0.0001; None if 200 halvings do not end it."""
+    """The prior of the printed loop with its absolute tolerance of 0.0001; None if 200 halvings do not end it."""
     low, high = 0.0, float(n / gamma)
     for _ in range(200):
         middle = (low + high) / 2

@@ -1,13 +1,15 @@
 """How much prior noise a Dirichlet-multinomial synthesiser needs, and what that noise costs.
 
-Machanavajjhala (2008), chapter 4, and Machanavajjhala et al. (2008), with corrections (Definitions). A partition holds n people over K cells
+Machanavajjhala (2008), chapter 4, with corrections; earlier in Machanavajjhala et al. (2008).
+
+A partition holds n people over K cells
 of which every cell's prior is at least α; as many people are drawn as there are. Tables that differ in the
 cell of one person are neighbours. γ = e^ε − 1.
 
-* ``pure``: every ratio of probabilities is within e^ε if and only if α ≥ n / γ (theorem 4.1).
+* ``pure``: every ratio of probabilities is within e^ε if and only if α ≥ n / γ.
 * ``exact_tail``: a drawn count above its cap γ(α + [x − 1]⁺), where x people are, is the only way to a loss
   above ε. Of such a count t(x) is the beta-binomial probability; δ is the union bound over cells.
-* ``reference_sample``: theorem 4.2, for n ≥ 2, e^ε > 3 and equal priors.
+* ``reference_sample``: the reference sample, for n ≥ 2, e^ε > 3 and equal priors.
 
 The search for α is in floating point; what is returned is proven for the rational α that is returned.
 
@@ -147,7 +149,7 @@ def _calibrated(
 
 
 def _by_reference(n: int, cells: int, gamma: Decimal, delta: Fraction) -> Calibration | None:
-    """By bisection for theorem 4.2; None where it does not apply, or helps nothing."""
+    """By bisection for the reference sample; None where it does not apply, or helps nothing."""
     if gamma <= 2:
         return None
     high = float(Decimal(n) / gamma)
@@ -166,7 +168,7 @@ def _by_reference(n: int, cells: int, gamma: Decimal, delta: Fraction) -> Calibr
 
 
 def reference_bound(n: int, cells: int, alpha: Fraction, gamma: Decimal, proven: bool = True) -> float:
-    """2K·e^ε / (e^ε − 2) · ρ(n, n, α, (K − 1)α, γ): the left side of theorem 4.2."""
+    """2K·e^ε / (e^ε − 2) · ρ(n, n, α, (K − 1)α, γ): the left side of the reference sample."""
     found = rho(n, n, alpha, (cells - 1) * alpha, gamma, proven)
     factor = 2 * cells * float((gamma + 1) / (gamma - 1))
     return factor * found * (1 + 16 * _ROUND)
@@ -257,7 +259,7 @@ class Tails:
 
 
 def upper_tail(m: int, least: int, a: Fraction, b: Fraction, proven: bool = True) -> float:
-    """An upper bound of Pr[Y ≥ least] of a beta-binomial(m; a, b) Y, rounding included; 1 for most sums above ½."""
+    """An upper bound of Pr[Y ≥ least] of a beta-binomial(m; a, b) Y, rounding included."""
     if b <= 0:
         return 1.0
     term = _probability(m, Decimal(least), a, b, proven)
@@ -343,8 +345,7 @@ def sampled_domain(
 
     ``inclusion`` tells how many cells have which probability. δ′ = Pr[kept < k₀] + (Σ f)·t(0; k₀) +
     n·max t(x; k₀) / x, for the k₀ that makes it least (any k₀ is valid: kept cells are stochastically not
-    fewer than independent draws, and t falls with their number). ε′ = ε + max ln(1/f) + ⌈α⌉·ln 2 (theorem
-    4.5); where t* = n there is no output above ε′, and δ′ = 0. InvalidInput for a probability out of (0, 1].
+    fewer than independent draws, and t falls with their number). ε′ = ε + max ln(1/f) + ⌈α⌉·ln 2; where t* = n there is no output above ε′, and δ′ = 0. InvalidInput for a probability out of (0, 1].
     """
     if not inclusion or not all(0 < f <= 1 for f in inclusion) or min(inclusion.values()) < 1:
         raise InvalidInput.of(

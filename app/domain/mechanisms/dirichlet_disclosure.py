@@ -71,12 +71,12 @@ def caps(counts: Longs, priors: Floats, gamma: float, spared: int = 1) -> Floats
 
 
 def violations(drawn: Longs, counts: Longs, priors: Floats, gamma: float) -> Bools:
-    """(…, k) which counts are above their caps; an output with none is γ-representative (definition 4.8)."""
+    """(…, k) which counts are above their caps; an output with none is γ-representative."""
     return np.asarray(drawn > caps(counts, priors, gamma))
 
 
 def is_good(drawn: Longs, counts: Longs, priors: Floats, gamma: float) -> Bools:
-    """(…) whether outputs are γ-representative of the counts or of a neighbour of theirs (section 4.5.1)."""
+    """(…) whether outputs are γ-representative of the counts or of a neighbour of theirs."""
     above = violations(drawn, counts, priors, gamma)
     kept = drawn <= caps(counts, priors, gamma, spared=0)
     repairable = (above & kept & (counts >= 1)).any(axis=-1)
