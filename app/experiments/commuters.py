@@ -117,8 +117,8 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
         id=name,
         title=f"Mean commute{short}, cells within {limit} miles",
         source=f"Machanavajjhala (2008), figure {figure}",
-        setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by the reference sample on the "
-        f"whole domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
+        setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by a reference sample on "
+        f"the whole domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
         tables=(
             ResultTable(
                 "Mean miles by workers of a destination",

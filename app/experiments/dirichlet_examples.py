@@ -161,7 +161,7 @@ def failing_claims(_: Effort) -> Report:
         pictures=(),
         claims=(
             exact(
-                "The printed loop stops at half the prior of pure privacy, where a ten-thousandth of it suffices",
+                "The printed loop stops at half the prior of pure privacy, and a ten-thousandth suffices",
                 loop is not None and loop > 10**4 * needed,
                 f"{loop} for {needed:.6f}",
             ),
@@ -188,7 +188,7 @@ def failing_claims(_: Effort) -> Report:
 
 
 def printed_loop(n: int, cells: int, gamma: Decimal, delta: float) -> float | None:
-    """The prior of the printed loop with its absolute tolerance of 0.0001; None if 200 halvings do not end it."""
+    """The prior of the printed loop with a tolerance of 0.0001; None if 200 halvings do not end it."""
     low, high = 0.0, float(n / gamma)
     for _ in range(200):
         middle = (low + high) / 2

@@ -2,9 +2,8 @@
 
 Machanavajjhala (2008), chapter 4, with corrections; earlier in Machanavajjhala et al. (2008).
 
-A partition holds n people over K cells
-of which every cell's prior is at least α; as many people are drawn as there are. Tables that differ in the
-cell of one person are neighbours. γ = e^ε − 1.
+A partition holds n people over K cells of which every cell's prior is at least α; as many people are drawn as
+there are. Tables that differ in the cell of one person are neighbours. γ = e^ε − 1.
 
 * ``pure``: every ratio of probabilities is within e^ε if and only if α ≥ n / γ.
 * ``exact_tail``: a drawn count above its cap γ(α + [x − 1]⁺), where x people are, is the only way to a loss
@@ -345,7 +344,8 @@ def sampled_domain(
 
     ``inclusion`` tells how many cells have which probability. δ′ = Pr[kept < k₀] + (Σ f)·t(0; k₀) +
     n·max t(x; k₀) / x, for the k₀ that makes it least (any k₀ is valid: kept cells are stochastically not
-    fewer than independent draws, and t falls with their number). ε′ = ε + max ln(1/f) + ⌈α⌉·ln 2; where t* = n there is no output above ε′, and δ′ = 0. InvalidInput for a probability out of (0, 1].
+    fewer than independent draws, and t falls with their number). ε′ = ε + max ln(1/f) + ⌈α⌉·ln 2;
+    where t* = n there is no output above ε′, and δ′ = 0. InvalidInput for a probability out of (0, 1].
     """
     if not inclusion or not all(0 < f <= 1 for f in inclusion) or min(inclusion.values()) < 1:
         raise InvalidInput.of(
