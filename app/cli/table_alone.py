@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 MOST_BYTES: Final = 32 * 1024**2
 """Larger files are read by a service, which keeps limits of memory and time."""
 
-_MEASURES: Final = frozenset({"privacy_profile"})
-
 
 class NotHere(Exception):
     """Raised for what a service has to answer."""
@@ -176,19 +174,19 @@ class _Answers(httpx.BaseTransport):
         return self._profile.shown(int(request.url.params["limit"])).to_json()
 
     def _measure(self, request: httpx.Request) -> JsonObject:
-        from app.domain.analyses.privacy_profile import PRIVACY_PROFILE
+        from app.domain.analyses import privacy_profile
         from app.services.resources import Kind
         from app.services.scoring.measurement_documents import document_of_result, parameters_of
 
-        body = json.loads(request.read())
-        parameters = body["measure"]
-        if body.keys() != {"name", "dataset", "measure"} or parameters.pop("kind") not in _MEASURES:
+        body, measure, context = json.loads(request.read()), privacy_profile.PRIVACY_PROFILE, self._context
+        asked = body["measure"]
+        if body.keys() != {"name", "dataset", "measure"} or asked.pop("kind") != measure.name:
             raise NotHere
-        context = self._context
-        if context is None or PRIVACY_PROFILE.supports(context, parameters) is not None:
+        parameters = parameters_of(measure, asked)
+        if context is None or measure.supports(context, parameters) is not None:
             raise NotHere
-        found = PRIVACY_PROFILE.compute(context, parameters_of(PRIVACY_PROFILE, parameters), lambda _: None)
-        result = {"result": document_of_result(PRIVACY_PROFILE, found)}
+        found = measure.compute(context, parameters, lambda _: None)
+        result = {"result": document_of_result(measure, found)}
         return _shown(_stored(Kind.MEASUREMENT, body["name"], result))
 
     def _sent(self) -> Stored:
