@@ -13,7 +13,7 @@ import numpy as np
 from app.cli.compared_files import compared_tables
 from app.cli.operations import Operations
 from app.cli.synthetic_report import headline, html_page, rows_of, text_of
-from app.domain.analyses.synthetic_attacks import synthetic_attacks
+from app.domain.analyses.synthetic_attacks import AttackResult, SyntheticAttacks, synthetic_attacks
 from app.domain.analyses.synthetic_distances import synthetic_distances
 from app.domain.analyses.synthetic_utility import synthetic_utility
 from app.domain.errors import Fault, InvalidInput, refuse
@@ -112,6 +112,11 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         "categorical": [own.name for own in tables.columns if not own.is_numeric],
         "seed": seed,
         "attacks": dataclasses.asdict(attacks),
+        "tried": [
+            {"name": name, "attack": dataclasses.asdict(own)}
+            for name, own in _tried(attacks)
+            if own is not None
+        ],
         "distances": dataclasses.asdict(distances),
         "utility": dataclasses.asdict(utility),
     }
@@ -135,3 +140,13 @@ def _require_possible(arguments: argparse.Namespace) -> None:
     refuse(faults)
     if arguments.html is not None and not arguments.html.absolute().parent.is_dir():
         raise InvalidInput.of("--html", "unwritable", f"There is no folder {arguments.html.parent}.")
+
+
+def _tried(attacks: SyntheticAttacks) -> list[tuple[str, AttackResult | None]]:
+    """The attacks by what they are called in the report; None: that was not possible, or not asked for."""
+    return [
+        ("singling out by several columns", attacks.singling_out.multivariate),
+        ("singling out by one column", attacks.singling_out.univariate),
+        ("linkability", attacks.linkability),
+        *((f"inference of {own.attribute}", own.attack) for own in attacks.inference),
+    ]

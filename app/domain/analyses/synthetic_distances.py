@@ -17,7 +17,7 @@ from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedTables
 from app.domain.arrays import Floats, Ints
-from app.domain.catalogue.meanings import ASIDE, LOW, LOW_SHARE
+from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
 from app.domain.errors import Fault, InvalidInput, joined
 
 DRAWN: Final = 1_000
@@ -28,7 +28,7 @@ DRAWN: Final = 1_000
 class Copies:
     """Records that have the values of a record of the original."""
 
-    records: Annotated[int, ASIDE, doc("Records looked at.")]
+    records: Annotated[int, doc("Records looked at.")]
     equal: Annotated[int, LOW, doc("Records that equal a record of the original.")]
     share: Annotated[float, LOW_SHARE, doc("equal / records.")]
     of_unique: Annotated[
@@ -40,17 +40,16 @@ class Copies:
 class NearestDistances:
     """Distances of drawn records to the nearest and the second nearest record of the original."""
 
-    records: Annotated[int, ASIDE, doc("Records drawn.")]
-    dcr_5: Annotated[float, ASIDE, doc("5th percentile of the distance to the nearest record (DCR).")]
-    dcr_median: Annotated[float, ASIDE, doc("Median of it.")]
+    records: Annotated[int, doc("Records drawn.")]
+    dcr_5: Annotated[float, doc("5th percentile of the distance to the nearest record (DCR).")]
+    dcr_median: Annotated[float, doc("Median of it.")]
     nndr_5: Annotated[
         float,
-        ASIDE,
         doc(
             "5th percentile of the distance to the nearest over that to the second nearest (NNDR); 0/0 is 1."
         ),
     ]
-    nndr_median: Annotated[float, ASIDE, doc("Median of it.")]
+    nndr_median: Annotated[float, doc("Median of it.")]
 
 
 @dataclass(frozen=True)
@@ -60,10 +59,10 @@ class NearerToOriginal:
     Both are cut to one size by drawing, without which the larger table would be the nearer one.
     """
 
-    records: Annotated[int, ASIDE, doc("Synthetic records drawn.")]
-    size: Annotated[int, ASIDE, doc("Records of the original, and as many held out, compared with.")]
+    records: Annotated[int, doc("Synthetic records drawn.")]
+    size: Annotated[int, doc("Records of the original, and as many held out, compared with.")]
     nearer: Annotated[int, LOW, doc("Synthetic records nearer to the original.")]
-    ties: Annotated[int, ASIDE, doc("Synthetic records as near to both; each counts one half.")]
+    ties: Annotated[int, doc("Synthetic records as near to both; each counts one half.")]
     share: Annotated[float, LOW_SHARE, doc("(nearer + ties / 2) / records; about 0.5 without any copying.")]
     low: Annotated[float, LOW_SHARE, doc("Lower end of the interval, about the choice of synthetic records.")]
     high: Annotated[float, LOW_SHARE, doc("Upper end of it.")]
@@ -82,7 +81,7 @@ class SyntheticDistances:
         doc("Synthetic records against the original, by the quasi-identifiers. None: none said."),
     ]
     new_share: Annotated[
-        float, ASIDE, doc("Share of synthetic records that equal no record of the original.")
+        float, SHARE, doc("Share of synthetic records that equal no record of the original.")
     ]
     synthetic: Annotated[NearestDistances, doc("Synthetic records to the original.")]
     held_out: Annotated[NearestDistances | None, doc("Records held out to the original. None: none.")]

@@ -12,7 +12,6 @@ from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedTables
 from app.domain.arrays import Floats, Ints, Longs
-from app.domain.catalogue.meanings import ASIDE
 
 BINS: Final = 20
 MOST_SETS: Final = 1_000
@@ -23,21 +22,19 @@ class ColumnDifference:
     """How far the distributions of one column are apart."""
 
     attribute: Annotated[str, doc("The column.")]
-    difference: Annotated[
-        float, ASIDE, doc("Total variation distance between original and synthetic, in [0, 1].")
-    ]
+    difference: Annotated[float, doc("Total variation distance between original and synthetic, in [0, 1].")]
 
 
 @dataclass(frozen=True)
 class MarginalScore:
     """Mean resemblance over sets of k columns, 1,000 for equal tables."""
 
-    k: Annotated[int, ASIDE, doc("Columns of each set.")]
-    sets: Annotated[int, ASIDE, doc("Sets looked at.")]
-    of_sets: Annotated[int, ASIDE, doc("Sets that there are; the score is exact if all are looked at.")]
-    score: Annotated[float, ASIDE, doc("1,000 · (1 − mean total variation distance), synthetic to original.")]
+    k: Annotated[int, doc("Columns of each set.")]
+    sets: Annotated[int, doc("Sets looked at.")]
+    of_sets: Annotated[int, doc("Sets that there are; the score is exact if all are looked at.")]
+    score: Annotated[float, doc("1,000 · (1 − mean total variation distance), synthetic to original.")]
     held_out: Annotated[
-        float | None, ASIDE, doc("The same of the records held out: what another sample reaches. None: none.")
+        float | None, doc("The same of the records held out: what another sample reaches. None: none.")
     ]
 
 
@@ -47,13 +44,11 @@ class SyntheticUtility:
 
     columns: Annotated[tuple[ColumnDifference, ...], doc("Each column by itself, in their order.")]
     marginals: Annotated[MarginalScore, doc("The k-marginal score.")]
-    correlations: Annotated[
-        int, ASIDE, doc("Pairs of columns of numbers whose correlation both tables have.")
-    ]
+    correlations: Annotated[int, doc("Pairs of columns of numbers whose correlation both tables have.")]
     correlation_difference: Annotated[
-        float | None, ASIDE, doc("Mean absolute difference of Pearson's correlations. None: no such pairs.")
+        float | None, doc("Mean absolute difference of Pearson's correlations. None: no such pairs.")
     ]
-    correlation_worst: Annotated[float | None, ASIDE, doc("Greatest of them. None: no such pairs.")]
+    correlation_worst: Annotated[float | None, doc("Greatest of them. None: no such pairs.")]
 
 
 def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generator) -> SyntheticUtility:

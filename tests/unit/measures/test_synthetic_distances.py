@@ -119,13 +119,3 @@ def test_an_unknown_quasi_identifier_is_named():
     with pytest.raises(InvalidInput, match="'z' is not a column") as caught:
         synthetic_distances(own, quasi_identifiers=("z",), confidence=0.95, rng=np.random.default_rng(1))
     assert caught.value.faults[0].pointer == "/quasi_identifiers/0"
-
-
-def test_correlations_are_compared_where_both_tables_have_them():
-    numbers = np.array([math.nan, *range(1, 11)], dtype=np.float64)
-    columns = tuple(ComparedColumn(name, [str(i) for i in range(11)], numbers) for name in "xy")
-    up = np.arange(1, 11, dtype=np.int32)
-    own = ComparedTables(columns, np.stack([up, up], axis=1), np.stack([up, up[::-1]], axis=1))
-    found = synthetic_utility(own, k=2, rng=np.random.default_rng(1))
-    assert found.correlations == 1
-    assert found.correlation_worst == pytest.approx(2)
