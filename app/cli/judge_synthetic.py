@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from app.cli.operations import Operations
 from app.cli.synthetic_report import headline, html_page, rows_of, text_of
-from app.domain.errors import Fault, InvalidInput, refuse
+from app.domain.errors import Fault, refuse
 from privacy_risk.progress import one_line
 
 if TYPE_CHECKING:
@@ -144,8 +144,6 @@ def _require_possible(arguments: argparse.Namespace) -> None:
     if arguments.seed is not None and arguments.seed < 0:
         faults.append(Fault("--seed", "out-of-range", "seed must be at least 0.", "Leave it out."))
     refuse(faults)
-    if arguments.html is not None and not arguments.html.absolute().parent.is_dir():
-        raise InvalidInput.of("--html", "unwritable", f"There is no folder {arguments.html.parent}.")
 
 
 def _tried(attacks: SyntheticAttacks) -> list[tuple[str, AttackResult | None]]:
