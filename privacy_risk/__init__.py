@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from privacy_risk.queries import query
     from privacy_risk.releases import Release, Report
     from privacy_risk.retries import Retries
+    from privacy_risk.synthetic import SyntheticJudgement, judge_synthetic
     from privacy_risk.values import Json, Progress, Resource, ResourcePage, Run, RunEvent, RunPage
 
 __version__ = "0.1.0"
@@ -58,6 +59,8 @@ _LOADED_WHEN_USED: Final = {
     "gate": "gating",
     "GateFailed": "gating",
     "Verdict": "gating",
+    "judge_synthetic": "synthetic",
+    "SyntheticJudgement": "synthetic",
     "parquet_folder": "parquet_folders",
     "profile": "profiles",
     "Profile": "profiles",
@@ -93,6 +96,7 @@ __all__ = [
     "RunFailed",
     "RunPage",
     "ServiceNotStarted",
+    "SyntheticJudgement",
     "Verdict",
     "WrongType",
     "__version__",
@@ -100,6 +104,7 @@ __all__ = [
     "compare",
     "dp_counts",
     "gate",
+    "judge_synthetic",
     "parquet_folder",
     "profile",
     "query",

@@ -17,6 +17,9 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
     "profile": {
         "profile": "measure the risk profile of a table: k-anonymity, ℓ-diversity, t-closeness and others"
     },
+    "judge_synthetic": {
+        "judge-synthetic": "attack people by a synthetic table, and compare it with the original"
+    },
     "anonymise": {"anonymise": "generalise and suppress a table until it meets criteria, at the least loss"},
     "sample": {"sample": "write the demonstration's files into a folder"},
     "gate": {"gate": "judge a release by a policy: exit status 0 pass, 1 fail, 2 error"},

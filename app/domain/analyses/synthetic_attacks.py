@@ -23,7 +23,7 @@ from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
 from app.domain.arrays import Floats, Indices, Integers, Ints, Longs
-from app.domain.catalogue.meanings import ASIDE, LOW, LOW_SHARE, SHARE
+from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
 from app.domain.errors import Fault, InvalidInput, counted, joined
 
 LEAST_SYNTHETIC: Final = 50
@@ -55,9 +55,7 @@ class AttackResult:
     """An attack on records of the original, beside random guesses and records held out."""
 
     main: Annotated[AttackRate, doc("The attack on the original.")]
-    baseline: Annotated[
-        AttackRate, ASIDE, doc("Random guesses on the original, without the synthetic records.")
-    ]
+    baseline: Annotated[AttackRate, doc("Random guesses on the original, without the synthetic records.")]
     compared: Annotated[
         AttackRate | None,
         doc(
@@ -66,9 +64,7 @@ class AttackResult:
             "drawn records of the original. Else `main`. None without a control."
         ),
     ]
-    control: Annotated[
-        AttackRate | None, ASIDE, doc("The attack on records held out; None if there are none.")
-    ]
+    control: Annotated[AttackRate | None, doc("The attack on records held out; None if there are none.")]
     risk: Annotated[
         float | None,
         LOW,
