@@ -50,7 +50,8 @@ def _attacked(data: Path) -> Row:
     )
     baseline = timed(lambda: _in_pandas(table, synthetic), repeats=1, warm_up=0)
     singled_out, linkability = ours.answer.singling_out.multivariate, ours.answer.linkability
-    assert singled_out is not None and linkability is not None
+    assert singled_out is not None
+    assert linkability is not None
     inferred, alone, linked = ours.answer.inference[0].attack.main, singled_out.main, linkability.main
     return Row(
         f"three attacks, {ATTACKS} each, by {RECORDS:,} synthetic records of Adult",
