@@ -140,14 +140,9 @@ def _require_same_columns(known: Columns, others: dict[str, Columns]) -> None:
         if lacking or further:
             parts = [f"lacks {', '.join(map(repr, lacking))}"] if lacking else []
             parts += [f"has {', '.join(map(repr, further))}, which the original lacks"] if further else []
-            faults.append(
-                Fault(
-                    table,
-                    "other-columns",
-                    f"The {table} table {' and '.join(parts)}.",
-                    "Give all tables the same columns; leave out those that only one has.",
-                )
-            )
+            message = f"The {table} table {' and '.join(parts)}."
+            remedy = "Give all tables the same columns; leave out those that only one has."
+            faults.append(Fault(table, "other-columns", message, remedy))
     refuse(faults)
 
 

@@ -29,7 +29,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "provable: status 1 means that one of them failed. Qualitative claims are reported.",
     )
     parser.add_argument(
-        "names", nargs="+", metavar="NAME", help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, or all"
+        "names",
+        nargs="+",
+        metavar="NAME",
+        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, or all",
     )
     add_json_argument(parser)
     parser.add_argument(
@@ -57,6 +60,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "too) are: names of a CSV's columns (age=AGE) or positions of the codebook (age=12-14); default: the "
         "names of IPUMS USA",
     )
+    parser.add_argument(
+        "--commuters",
+        type=Path,
+        metavar="FILE",
+        help="your own table of commuters for S2 to S5, a CSV whose last four columns are home, work, "
+        "workers and metres (default: a generated state)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -80,7 +90,9 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
     folder = None if arguments.output is None else arguments.output / "cells"
     cells = Cells(folder, lambda text: print(f"privacy-risk: {text}", file=sys.stderr, flush=True))
-    effort = Effort(arguments.seeds, arguments.records, arguments.entities, census, cells)
+    effort = Effort(
+        arguments.seeds, arguments.records, arguments.entities, census, cells, arguments.commuters
+    )
     reports = []
     for experiment in experiments:
         report = experiment.run(effort)

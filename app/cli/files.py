@@ -1,20 +1,32 @@
-"""Files that are written whole or not at all, read up to a limit, and hashed."""
+"""Files that are written whole or not at all, read up to a limit, hashed, and named by their content."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 
 def file_sha256(path: Path) -> str:
     """The hexadecimal sha256 of a file's bytes, read piece by piece."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+_MOST_IN_STEM: Final = 60
+
+
+def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value
+    """``stem-0123456789abcdef``: the stem as names may be written, and a hash of the content."""
+    clean = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:_MOST_IN_STEM] or "table"
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    return f"{clean}-{hashlib.sha256(canonical).hexdigest()[:16]}"
 
 
 MOST_BYTES: Final = 64 * 1024 * 1024

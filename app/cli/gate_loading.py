@@ -7,15 +7,13 @@ compares the content itself and refuses another one under the name.
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from app.cli.described_columns import Attribute
 from app.cli.described_faults import told_at
-from app.cli.files import file_sha256
+from app.cli.files import file_sha256, stored_name
 from app.cli.gate_question import Subject
 from app.cli.gate_tables import THE_DICTIONARY, Linked, Tables, load_tables, tables_of_policy
 from app.cli.journey import TableFile, declared, harm_of, with_hierarchy
@@ -26,8 +24,6 @@ from app.domain.errors import InvalidInput, joined
 from app.domain.policies.formats import format_of
 from privacy_risk import Client, Resource
 from privacy_risk.loading import source_of, with_source
-
-_MOST_IN_STEM: Final = 60
 
 
 class Loading:
@@ -272,10 +268,3 @@ def _is_about_harm(policy: Json, tables: Tables, body: Json) -> bool:
         return True
     of_itself = ("privacy_model", "guarantee", "privacy_budget")
     return any(own.get("kind") not in of_itself for own in form.conditions(policy))
-
-
-def stored_name(stem: str, content: Any) -> str:  # noqa: ANN401 - any JSON value
-    """``stem-0123456789abcdef``: the stem as names may be written, and a hash of the content."""
-    clean = re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:_MOST_IN_STEM] or "table"
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-    return f"{clean}-{hashlib.sha256(canonical).hexdigest()[:16]}"

@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from app.cli.embedded import SERVICE, client_of, temporary_folder
-from app.cli.gate_loading import Loading, stored_name
+from app.cli.files import stored_name
+from app.cli.gate_loading import Loading
 from app.cli.gate_question import Subject
 from app.cli.operations import Operations
 from app.cli.tables_file import Json

@@ -7,17 +7,15 @@ import dataclasses
 import json
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from app.cli.compared_files import compared_tables
 from app.cli.operations import Operations
 from app.cli.synthetic_report import headline, html_page, rows_of, text_of
-from app.domain.analyses.synthetic_attacks import AttackResult, SyntheticAttacks, synthetic_attacks
-from app.domain.analyses.synthetic_distances import synthetic_distances
-from app.domain.analyses.synthetic_utility import synthetic_utility
-from app.domain.errors import Fault, InvalidInput, refuse
+from app.domain.errors import Fault, refuse
 from privacy_risk.progress import one_line
+
+if TYPE_CHECKING:
+    from app.domain.analyses.synthetic_attacks import AttackResult, SyntheticAttacks
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,6 +72,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
     """Judge the table; 0 once it is judged, whatever was found."""
+    # Not at the top: help and wrong arguments need nothing that computes.
+    import numpy as np
+
+    from app.cli.compared_files import compared_tables
+    from app.domain.analyses.synthetic_attacks import synthetic_attacks
+    from app.domain.analyses.synthetic_distances import synthetic_distances
+    from app.domain.analyses.synthetic_utility import synthetic_utility
+
     _require_possible(arguments)
     with one_line() as tell:
         tell("reading the tables …")
@@ -138,8 +144,6 @@ def _require_possible(arguments: argparse.Namespace) -> None:
     if arguments.seed is not None and arguments.seed < 0:
         faults.append(Fault("--seed", "out-of-range", "seed must be at least 0.", "Leave it out."))
     refuse(faults)
-    if arguments.html is not None and not arguments.html.absolute().parent.is_dir():
-        raise InvalidInput.of("--html", "unwritable", f"There is no folder {arguments.html.parent}.")
 
 
 def _tried(attacks: SyntheticAttacks) -> list[tuple[str, AttackResult | None]]:

@@ -8,13 +8,11 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from app.cli.files import file_sha256
-from app.cli.gate_loading import Loading, stored_name
-from app.cli.gate_service import measured, service_client
+from app.cli.files import file_sha256, stored_name
 from app.cli.gate_tables import Tables
 from app.cli.given_tables import GivenTable, given_table
 from app.cli.journey import FORMATS, TableFile, resource_name
@@ -36,6 +34,7 @@ from app.cli.shared_arguments import (
     pair,
     require_one_description,
 )
+from app.cli.table_alone import NotHere, client_of_table, is_small
 from app.cli.table_header import require_described, unknown_columns
 from app.cli.table_pieces import proposed_dialect
 from app.cli.tables_file import Json
@@ -82,10 +81,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "profile",
-        description="Start an embedded service, load the table, measure all models of its quasi-identifiers "
-        "and sensitive attributes by one call, print what was found and stop the service again; or ask a "
-        "service that is running. What is not "
-        "said about the columns is taken from the service's own proposal, which the answer names.",
+        description="Measure all models of a table's quasi-identifiers and sensitive attributes by one call, "
+        "and print what was found. A service that is running is asked; without one a small table is measured "
+        "by the command itself, and for any other a service is started and stopped again. What is not said "
+        "about the columns is proposed, and the answer names what was.",
     )
     add_table_argument(parser)
     add_tables_argument(parser)
@@ -141,10 +140,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         table = question.table
         if question.described is not None:
             require_described(table, question.described.attributes)
-        start = time.perf_counter()
-        with service_client(arguments.server, operations) as client:
-            started = time.perf_counter() - start
-            profiled = Profiling(client, question, {"service": started}).run()
+        profiled = _profiled(arguments.server, question, operations)
     if arguments.json:
         document = {
             "table": question.shown,
@@ -162,6 +158,20 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     else:
         print(profile_text(Path(question.shown).name, profiled))
     return 0
+
+
+def _profiled(server: str | None, question: Question, operations: Operations) -> Profiled:
+    """The profile by a service that runs, or in this process where that can tell it, or else by a service."""
+    if server is None and is_small(question.table.path) and operations.running_service() is None:
+        with suppress(NotHere), client_of_table() as client:
+            return Profiling(client, question, {"service": 0.0}).run()
+    # Imported here: a table that is told of in this process needs nothing of it.
+    from app.cli.gate_service import service_client
+
+    start = time.perf_counter()
+    with service_client(server, operations) as client:
+        started = time.perf_counter() - start
+        return Profiling(client, question, {"service": started}).run()
 
 
 @dataclass
@@ -207,6 +217,9 @@ class Profiling:
 
     def _described(self, tables: Tables) -> Profiled:
         with self._step("dataset"):
+            # Imported here: tables that nothing describes need nothing of it.
+            from app.cli.gate_loading import Loading
+
             dataset = Loading(self.client).dataset(tables)
         declared = [own.declaration for own in tables.attributes]
         return self._measured(dataset, declared, {}, is_proposed=False)
@@ -220,7 +233,7 @@ class Profiling:
         if question.levels:
             body["rule"] = {"kind": "table_level", "levels": dict(question.levels)}
         with self._step("profile"):
-            result = measured(self.client, body)
+            result = dict(self.client.measurements.answer(body).document["result"])
         return Profiled(
             _of_role(declared, "quasi_identifier"),
             _of_role(declared, "sensitive"),

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from app.cli.files import read_bounded
+from app.cli.files import read_bounded, stored_name
 from app.cli.gate import guarded
-from app.cli.gate_loading import Loading, stored_name
+from app.cli.gate_loading import Loading
 from app.cli.gate_question import (
     Subject,
     add_subject_arguments,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
 Json = Mapping[str, Any]
-_WIDTH, _LINE = 720, 22
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "h1{font-size:1.4rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0;border-bottom:1px solid #ddd;"
-    "vertical-align:top}.value{white-space:nowrap}svg{max-width:100%;height:auto}"
+    "vertical-align:top}.value{white-space:nowrap}"
 )
 
 
@@ -133,7 +132,7 @@ def html_page(document: Json) -> str:
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(document["synthetic"])}, judged'
         f"</title><style>{_STYLE}</style><h1>{escape(first)}</h1>"
-        f"{''.join(f'<p>{escape(own)}</p>' for own in others)}{_picture(document)}"
+        f"{''.join(f'<p>{escape(own)}</p>' for own in others)}"
         f"<table><tr><th>What<th>Value<th>Beside</tr>{cells}</table>"
         "<p>Distances and resemblance prove nothing about privacy: a table far from the original can give "
         f"people away. Only attacks can show a leak, and only those that were tried.</p>"
@@ -158,36 +157,3 @@ def _compared_text(attack: Json) -> str:
     if attack["risk"] is not None:
         said += f"; risk: {attack['risk']:.1%} ({attack['risk_low']:.1%} to {attack['risk_high']:.1%})"
     return said
-
-
-def _picture(document: Json) -> str:
-    """How often each attack succeeds, with its interval: on the original, on rows held out, by guessing."""
-    lines: list[tuple[str, Json, str]] = []
-    for name, own in _attacks(document):
-        lines.append((name, own["main"], "#b3261e"))
-        if own["control"] is not None:
-            lines.append(("on rows held out", own["control"], "#1f5fa8"))
-        lines.append(("by guessing", own["baseline"], "#777"))
-    return "" if not lines else "".join(_drawn(lines))
-
-
-def _drawn(lines: Sequence[tuple[str, Json, str]]) -> Iterator[str]:
-    left, right = 270, _WIDTH - 70
-    height = _LINE * (len(lines) + 1)
-    yield (
-        f'<svg viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" role="img" font-size="13">'
-        "<title>How often each attack succeeds</title>"
-    )
-    for i, (name, rate, colour) in enumerate(lines):
-        y = _LINE * (i + 0.7)
-        low, at, high = (left + (right - left) * float(rate[own]) for own in ("low", "rate", "high"))
-        yield (
-            f'<text x="{left - 12}" y="{y + 4:.1f}" text-anchor="end">{escape(name)}</text>'
-            f'<line x1="{left}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}" stroke="#eee"/>'
-            f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y:.1f}" y2="{y:.1f}" stroke="{colour}" '
-            f'stroke-width="5"/>'
-            f'<circle cx="{at:.1f}" cy="{y:.1f}" r="5" fill="{colour}"/>'
-            f'<text x="{right + 12}" y="{y + 4:.1f}">{rate["rate"]:.1%}</text>'
-        )
-    y = height - 6
-    yield f'<text x="{left}" y="{y}">0%</text><text x="{right}" y="{y}" text-anchor="end">100%</text></svg>'

@@ -41,7 +41,7 @@ async def table_pieces(path: Path, dialect: Dialect | None = None) -> AsyncGener
 
     format_ = format_of(path)
     dialect = dialect or proposed_dialect(path, format_, {}).dialect
-    intake = Intake(UploadFormat(format_), dialect, UploadLimits(), with_names=False)
+    intake = Intake(UploadFormat(format_), dialect, UploadLimits(), hashed=False)
     async with aclosing(intake.pieces(_content(path))) as pieces:
         async for piece in pieces:
             yield piece.payload

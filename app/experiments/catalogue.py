@@ -9,6 +9,8 @@ from app.experiments import (
     aggregate_objective,
     audited_mechanisms,
     branch_and_bound,
+    commuters,
+    dirichlet_examples,
     errors_of_samples,
     estimated_dictionary,
     frontier_share,
@@ -50,6 +52,8 @@ EXPERIMENTS: Final = (
     Experiment("X13", aggregate_objective.run),
     Experiment("X14", perturbed_counts.run),
     Experiment("B1", likeness_figures.same_distance),
+    Experiment("B2", likeness_figures.given_distance),
+    Experiment("B3", likeness_figures.given_loss),
     Experiment("B4", likeness_figures.by_beta),
     Experiment("B5", likeness_figures.by_attributes),
     Experiment("B6", likeness_figures.by_records),
@@ -71,6 +75,13 @@ EXPERIMENTS: Final = (
     Experiment("V1", view_growth.run),
     Experiment("V2", view_examples.run),
     Experiment("V3", view_formulas.run),
+    Experiment("S1", dirichlet_examples.constants),
+    Experiment("S2", commuters.all_within_200),
+    Experiment("S3", commuters.short_within_200),
+    Experiment("S4", commuters.all_within_100),
+    Experiment("S5", commuters.short_within_100),
+    Experiment("S6", dirichlet_examples.capital),
+    Experiment("S7", dirichlet_examples.failing_claims),
 )
 ALL: Final = "all"
 

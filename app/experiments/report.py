@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from app.charts.series import Mark, Series
@@ -113,7 +114,7 @@ class Effort:
     """How much an experiment draws: seeds to average over, records to disclose, entities in all.
 
     ``census`` is an extract of the reader's own for the experiments on one. ``cells`` are what was computed
-    before.
+    before. ``commuters`` is a table of the reader's own of home, work, workers and metres.
     """
 
     seeds: int = 5
@@ -121,6 +122,7 @@ class Effort:
     entities: int = 4000
     census: Census | None = None
     cells: Cells = field(default_factory=Cells)
+    commuters: Path | None = None
 
 
 @dataclass(frozen=True)

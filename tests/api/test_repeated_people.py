@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 import privacy_risk as pr
-from app.cli import anonymise, gate, profile
+from app.cli import anonymise, gate, gate_service, profile
 from app.cli.program import run
 from privacy_risk import anonymisation, gating, profiles
 from tests.api.blocking import Blocking
@@ -103,7 +103,8 @@ async def service(api, monkeypatch):
     def service_client(server, operations):
         yield client
 
-    for command in (anonymise, gate, profile):
+    monkeypatch.setattr(profile, "is_small", lambda _: False)
+    for command in (anonymise, gate, gate_service):
         monkeypatch.setattr(command, "service_client", service_client)
     for module in (profiles, anonymisation, gating):
         monkeypatch.setattr(module, "client_of", lambda server, key: client)

@@ -49,8 +49,10 @@ def _attacked(data: Path) -> Row:
         repeats=5,
     )
     baseline = timed(lambda: _in_pandas(table, synthetic), repeats=1, warm_up=0)
-    inferred, alone = ours.answer.inference[0].attack.main, ours.answer.singling_out.multivariate.main
-    linked = ours.answer.linkability.main
+    singled_out, linkability = ours.answer.singling_out.multivariate, ours.answer.linkability
+    assert singled_out is not None
+    assert linkability is not None
+    inferred, alone, linked = ours.answer.inference[0].attack.main, singled_out.main, linkability.main
     return Row(
         f"three attacks, {ATTACKS} each, by {RECORDS:,} synthetic records of Adult",
         bar=f"{TIMES_FASTER} times as fast",
@@ -70,7 +72,7 @@ def _attacked(data: Path) -> Row:
 
 def _encoded(table: pd.DataFrame, synthetic: pd.DataFrame) -> ComparedTables:
     columns, codes = [], []
-    for j in table.columns:
+    for j in range(table.shape[1]):
         code, values = pd.factorize(pd.concat([table[j], synthetic[j]], ignore_index=True))
         numbers = np.concatenate([[np.nan], values.to_numpy(float)]) if j in NUMERIC else None
         columns.append(ComparedColumn(f"c{j}", ["", *map(str, values)], numbers))
@@ -112,6 +114,6 @@ def _in_pandas(table: pd.DataFrame, synthetic: pd.DataFrame) -> tuple[float, flo
             alone += selected(table, record, columns) == 1
     attacked = [table.iloc[i] for i in rng.choice(len(table), ATTACKS, replace=False)]
     linked = sum(nearest(own, list(SETS[0])) == nearest(own, list(SETS[1])) for own in attacked)
-    others = [j for j in table.columns if j != SECRET]
+    others = [j for j in range(table.shape[1]) if j != SECRET]
     right = sum(synthetic[SECRET].iloc[nearest(own, others)] == own[SECRET] for own in attacked)
     return alone / ATTACKS, linked / ATTACKS, right / ATTACKS

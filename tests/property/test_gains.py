@@ -116,6 +116,7 @@ def test_every_class_that_passes_has_as_many_records_and_values_as_promised(boun
         assert (sizes / passing.max(axis=1) >= 1 / max(shares) - 1e-9).all()
 
 
+@pytest.mark.spec("BL-L5")
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_every_class_of_the_size_that_is_always_enough_passes(bound):
     """L5; it need not be the least such size."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.domain.attacks.population_inference import _likelihoods
+from app.domain.attacks.population_inference import POPULATION_INFERENCE, _likelihoods
 from app.domain.attacks.shown_values import shown_values
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.beta_likeness import BETA_LIKENESS
@@ -80,6 +81,60 @@ def test_each_attribute_by_itself_is_bounded_by_the_share_of_rows_that_cover_the
             for value in set(ill):
                 with_value = Fraction(sum(ill[r] == value for r in rows), ill.count(value))
                 assert with_value <= (1 + beta) * share
+
+
+def bound_by_hand(table, shown, quasi_identifiers):
+    """(basic β, whether no gain breaks the cap, greatest share of its bound that a ratio has), by loops."""
+    ill, n = table.codes[:, -1].tolist(), table.n_records
+    cells = [tuple(row) for row in shown[:, quasi_identifiers].tolist()]
+    p = {v: ill.count(v) / n for v in set(ill)}
+    gains = {}
+    for cell in set(cells):
+        own = [v for v, at in zip(ill, cells, strict=True) if at == cell]
+        gains |= {(cell, v): own.count(v) / len(own) / p[v] - 1 for v in set(own)}
+    beta = max(gains.values())
+    is_like = all(gain <= -math.log(p[v]) + 1e-9 for (_, v), gain in gains.items())
+    used = 0.0
+    for j in quasi_identifiers:
+        tree = table.hierarchies[j]
+        spread = [0.0 if node == 0 else 1 / len(tree.leaves_of(node)) for node in shown[:, j].tolist()]
+        for rows in covering(table, shown, j).values():
+            of_all = sum(spread[r] for r in rows) / n
+            for v, share in p.items():
+                with_value = sum(spread[r] for r in rows if ill[r] == v) / ill.count(v)
+                if of_all:
+                    used = max(used, with_value / of_all / (1 + min(beta, -math.log(share))))
+    return beta, is_like, used
+
+
+@pytest.mark.spec("BL-11")
+@given(st.integers(0, 10**6), st.sampled_from([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (2, 1, 0)]))
+@settings(deadline=None, max_examples=examples(40))
+def test_the_measure_says_whether_equation_18_holds_and_it_does_of_what_is_like(seed, levels):
+    table, rule = people(seed, 24), TableRule(levels)
+    found = measured(POPULATION_INFERENCE, table, rule).likelihood_bound
+    beta, is_like, used = bound_by_hand(table, apply(rule, table), [0, 1])
+    assert found.beta == pytest.approx(beta, abs=1e-12)
+    assert found.is_like == is_like
+    if used:
+        assert found.ratio / found.bound == pytest.approx(used)
+    assert found.holds == (used <= 1 + 1e-9)
+    assert found.holds or not is_like
+
+
+def test_equation_18_fails_where_its_hypothesis_does():
+    """Each town has one value: with the share 3/8 that gains 5/3, and −ln p allows 0.98."""
+    tree = Hierarchy.from_parents({"1": [None], "2": [None]})
+    values = Hierarchy.from_parents({"sick": [None], "well": [None]})
+    rows = [("1", "sick")] * 5 + [("2", "well")] * 3
+    codes = np.array([[tree.node_of(t), values.node_of(v)] for t, v in rows], np.int32)
+    table = Table(("town", "ill"), (tree, values), codes, sensitive=frozenset({"ill"}))
+    found = measured(POPULATION_INFERENCE, table, TableRule((0, 0))).likelihood_bound
+    assert (found.beta, found.is_like, found.holds) == (pytest.approx(5 / 3), False, False)
+    assert (found.attribute, found.ratio) == ("town", pytest.approx(8 / 3))
+    assert found.bound == pytest.approx(1 + math.log(8 / 3))
+    one_class = measured(POPULATION_INFERENCE, table, TableRule((1, 0))).likelihood_bound
+    assert (one_class.beta, one_class.is_like, one_class.holds) == (0, True, True)
 
 
 def test_the_real_share_of_a_value_bounds_nothing():

@@ -103,7 +103,9 @@ def test_requests_to_end_that_are_repeated_do_not_interrupt_the_ending(tmp_path:
 def test_what_was_being_forked_when_its_process_was_asked_to_end_ends_too():
     """Otherwise its process would wait for it without end."""
     program = """
+import itertools
 import signal
+import time
 from multiprocessing.context import ForkProcess
 from app.composition import api_processes
 from app.cli.ending import leaving_on_sigterm
@@ -111,7 +113,9 @@ from app.cli.ending import leaving_on_sigterm
 start = ForkProcess.start
 ForkProcess.start = lambda process: (start(process), signal.raise_signal(signal.SIGTERM))
 with leaving_on_sigterm(0):
-    api_processes.ApiProcesses(2, lambda *_: signal.pause(), print, print).keep()
+    # No single long wait: a signal just before it would be seen only at its end.
+    answer = lambda *_: [time.sleep(0.05) for _ in itertools.count()]
+    api_processes.ApiProcesses(2, answer, print, print).keep()
 """
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60, check=False).returncode == 0
 

@@ -11,6 +11,7 @@ from app.api.schemas.coverage import FoundSpelling
 from app.api.schemas.derived import Asking
 from app.api.schemas.uploads import SchemaProposalAnswer
 from app.domain.hierarchies.cell_formats import CellFormat
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
@@ -21,7 +22,6 @@ from app.services.datasets.dataset_schema import (
     Role,
     RowsAre,
 )
-from app.services.datasets.datasets import CreateDataset
 from app.services.datasets.person_signs import SignKind
 
 MOST_ATTRIBUTES = 10_000

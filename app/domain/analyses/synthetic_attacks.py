@@ -24,9 +24,8 @@ from annotated_types import doc
 from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
 from app.domain.arrays import Floats, Indices, Integers, Ints, Longs
 from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
-from app.domain.errors import Fault, InvalidInput, counted, joined
+from app.domain.errors import Fault, InvalidInput, joined
 
-LEAST_SYNTHETIC: Final = 50
 COLUMNS_OF_PREDICATE: Final = 3
 TOLERANCE: Final = 0.05
 ATTEMPTS_PER_ATTACK: Final = 200
@@ -160,7 +159,7 @@ def synthetic_attacks(
     Raises
     ------
     InvalidInput
-        Fewer than 50 synthetic records, one column only, a secret or linkable column that is none.
+        One column only, a secret or linkable column that is none.
     """
     _require_attackable(tables, linkable, secrets)
     names = [column.name for column in tables.columns]
@@ -202,10 +201,6 @@ def _require_attackable(
     tables: ComparedTables, linkable: tuple[tuple[str, ...], tuple[str, ...]] | None, secrets: tuple[str, ...]
 ) -> None:
     names, faults = [column.name for column in tables.columns], []
-    if len(tables.synthetic) < LEAST_SYNTHETIC:
-        found = counted(len(tables.synthetic), "record")
-        message = f"The synthetic table has {found}; attacks need at least {LEAST_SYNTHETIC}."
-        faults.append(Fault("/synthetic", "too-few-records", message, "Judge a larger synthetic table."))
     if len(names) < 2:
         message = "The tables have one column in common; attacks need at least two."
         faults.append(Fault("/synthetic", "too-few-columns", message, "Judge tables of several columns."))

@@ -74,7 +74,8 @@ class SyntheticDistances:
 
     copies: Annotated[Copies, doc("Synthetic records against the original, by all columns.")]
     copies_held_out: Annotated[
-        Copies | None, doc("Records held out against the original: what equals it by chance. None: none.")
+        Copies | None,
+        doc("Copies among the records held out: those that chance alone makes. None: none were given."),
     ]
     quasi_identifier_copies: Annotated[
         Copies | None,

@@ -19,14 +19,17 @@ from annotated_types import Ge, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Bools, Floats, Ints, Longs
 from app.domain.attacks.shown_values import Method, ShownValues, shown_values
-from app.domain.catalogue.meanings import LOW_SHARE, SHARE
+from app.domain.catalogue.meanings import FROM_ONE, FROM_ZERO, GAIN, LOW_AMOUNT, LOW_SHARE, MET, SHARE
+from app.domain.classes.gains import NEAR, Gains, surprisals
 from app.domain.classes.grouping import SensitiveName
+from app.domain.classes.sensitive_counts import count_values
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
+from app.domain.tables.table import Table
 
 SCORES_AT_ONCE: Final = 2**20
 SECONDS_PER_CELL: Final = 4e-8
@@ -74,6 +77,21 @@ class GuessedAfter:
 
 
 @dataclass(frozen=True)
+class LikelihoodBound:
+    """What β-likeness leaves of likelihoods (Cao and Karras (2012), equation 18), where most of it is used.
+
+    A ratio is how much likelier cells above a value of one quasi-identifier are with a value of share p.
+    """
+
+    beta: Annotated[float, FROM_ZERO, GAIN, doc("β: the greatest relative gain in a class of equal cells.")]
+    is_like: Annotated[bool, MET, doc("The hypothesis, enhanced β-likeness: no gain is above −ln p either.")]
+    attribute: Annotated[str, doc("The quasi-identifier.")]
+    ratio: Annotated[float, LOW_AMOUNT, doc("The ratio.")]
+    bound: Annotated[float, FROM_ONE, doc("1 + min(β, −ln p): its bound by the hypothesis.")]
+    holds: Annotated[bool, MET, doc("Whether no ratio of any value is above its bound.")]
+
+
+@dataclass(frozen=True)
 class PopulationInference:
     """How often the reader guesses right, beside who only knows how frequent the values are."""
 
@@ -113,6 +131,10 @@ class PopulationInference:
             "reconstruction that is best for that; null under a rule."
         ),
     ]
+    likelihood_bound: Annotated[
+        LikelihoodBound | None,
+        doc("What β-likeness leaves of it; null if drawn, asked before this was told, or nothing is known."),
+    ] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +206,31 @@ def _compute(context: MeasureContext, parameters: PopulationParameters, tick: Ti
             GuessedAfter(rounds, int(own.right[0]) / len(scored)) for rounds, own in tried if is_drawn
         ),
         success_with_own_row=max(own.with_row for _, own in tried) / len(scored) if is_drawn else None,
+        likelihood_bound=None if is_drawn or not known else _bounded(table, shown),
     )
+
+
+def _bounded(table: Table, shown: ShownValues) -> LikelihoodBound:
+    """The bound of the likelihoods that are counted: means over classes, which gain no more than these."""
+    rows, known, m = np.flatnonzero(shown.numbers >= 0), shown.quasi_identifiers, shown.n_values
+    numbers, n = shown.numbers[rows], len(rows)
+    classes = distinct_rows([shown.codes[rows, j] for j in known], [table.sizes[j] for j in known], n)
+    of_class, ones = classes.inverse.astype(np.int64), np.ones(n, dtype=np.int64)
+    starts, values, amounts = count_values(of_class, numbers, ones, classes.size, m)
+    totals = np.bincount(numbers, minlength=m)
+    gains = Gains(amounts, classes.counts.repeat(np.diff(starts)), totals[values], n)
+    beta, found = max(0.0, float(gains.relative.max())), []
+    bounds = 1 + np.minimum(beta, surprisals(totals, n))
+    for j in known:
+        tree = table.hierarchies[j]
+        likely = np.exp(_likelihoods(shown, tree, j, "inverse", 0).logs[tree.leaves])
+        among_all = likely @ shown.prior
+        ratios = (likely[among_all > 0] / among_all[among_all > 0, None]).max(axis=0)
+        value = int((ratios / bounds).argmax())
+        found.append((float(ratios[value]), float(bounds[value]), table.attributes[j]))
+    ratio, bound, attribute = max(found, key=lambda own: own[0] / own[1])
+    is_like = not gains.breaks_cap.any()
+    return LikelihoodBound(beta, is_like, attribute, ratio, bound, ratio <= bound * (1 + NEAR))
 
 
 def _tried(

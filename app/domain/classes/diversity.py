@@ -338,6 +338,9 @@ def is_within_share(counts: SensitiveCounts, limited: Bools | None, alpha: Fract
     return is_at_most(most_frequent(counts, limited), alpha, counts.sizes)
 
 
+_MOST_STEPS: Final = 1 << 20
+
+
 def grassberger(amounts: Longs) -> Floats:
     """G(n) = ψ(n) + ½(−1)ⁿ [ψ((n+1)/2) − ψ(n/2)] of whole numbers from 1 on.
 
@@ -346,7 +349,15 @@ def grassberger(amounts: Longs) -> Floats:
     steps G(2m + 1) = G(2m) and G(2m + 2) = G(2m) + 2/(2m + 1) lead from G(1) = −γ − ln 2 to
     ψ(⌊n/2⌋ + ½) + ln 2, without subtracting nearly equal numbers.
     """
-    found: Floats = np.asarray(scipy.special.digamma(amounts // 2 + 0.5) + np.log(2.0), dtype=np.float64)
+    halves = amounts // 2
+    most = int(halves.max(initial=0))
+    found: Floats
+    if most > _MOST_STEPS:
+        found = np.asarray(scipy.special.digamma(halves + 0.5) + np.log(2.0), dtype=np.float64)
+        return found
+    # Most classes are small: the steps themselves are taken in less time than SciPy takes to be imported.
+    steps = np.append(0.0, np.cumsum(2.0 / (2.0 * np.arange(1, most + 1) - 1.0)))
+    found = steps[halves] - (np.euler_gamma + np.log(2.0))
     return found
 
 

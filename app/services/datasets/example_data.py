@@ -13,8 +13,9 @@ from app.domain.hierarchies.hierarchy_definitions import (
     LeafRange,
     RowsDefinition,
 )
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, Role
-from app.services.datasets.datasets import CreateDataset, DatasetService
+from app.services.datasets.datasets import DatasetService
 from app.services.datasets.dictionaries import (
     AgeTransform,
     CreateDictionary,

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from app.domain.errors import Fault, refuse
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     AttributeType,
     OnUnreadable,
     Role,
 )
-from app.services.datasets.datasets import CreateDataset, DatasetService
+from app.services.datasets.datasets import DatasetService
 from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
 from app.services.datasets.ingest.proposals import AttributeProposal, SchemaProposal
 from app.services.datasets.uploads import UploadService

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ from app.domain.errors import refuse
 from app.services.datasets.dataset_schema import unknown_column
 from app.services.datasets.ingest.dialect import Dialect, reading_of
 from app.services.datasets.ingest.pieces import read_piece
-from app.services.ports import UnitOfWork
 from app.services.resources import Stored
+
+if TYPE_CHECKING:
+    from app.services.ports import UnitOfWork  # a file that is read without a store does not load it
 
 MISSING = -1
 

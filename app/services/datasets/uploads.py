@@ -27,9 +27,7 @@ from app.services.datasets.ingest.proposals import (
     DialectProposal,
     SchemaProposal,
     propose_dialect,
-    propose_schema,
-    strays_of,
-    with_categories,
+    proposed_types,
     with_declared,
 )
 from app.services.datasets.one_row_uploads import OneRowPerPerson, one_row_table
@@ -128,18 +126,9 @@ class UploadService(NamedResources):
         """Types, roles and hierarchies that would fit the columns, from the first rows, but as declared."""
         upload = await self.get(actor, ref)
         dialect = reading_of(upload.summary["dialect"])
-        strays: dict[str, list[int]] = {}
         async with self._store.work(actor.tenant) as work:
             first = await anext(work.pieces.read(upload.id))
-            proposal = await asyncio.to_thread(propose_schema, first, dialect, upload.summary.get("index"))
-            row = 1
-            if proposal.rows_in_sample < upload.summary["rows"]:
-                async for piece in work.pieces.read(upload.id):
-                    found, rows = await asyncio.to_thread(strays_of, proposal, piece, dialect)
-                    for name, places in found.items():
-                        strays.setdefault(name, []).extend((places + row).tolist())
-                    row += rows
-        proposal = with_categories(proposal, strays)
+            proposal = await proposed_types(lambda: work.pieces.read(upload.id), upload.summary, dialect)
         proposal = with_declared(proposal, declared, rows_are_persons=rows_are is not None)
         is_whole = proposal.rows_in_sample == upload.summary["rows"]
         return await asyncio.to_thread(

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.cli import embedded, gate_service
+from app.cli import embedded, gate_service, profile
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from privacy_risk import Client
@@ -102,6 +102,7 @@ def stub(monkeypatch):
 
     monkeypatch.setattr(gate_service, "Client", client)
     monkeypatch.setattr(embedded, "Client", client)
+    monkeypatch.setattr(profile, "is_small", lambda _: False)  # what is small needs no service
     return answers
 
 

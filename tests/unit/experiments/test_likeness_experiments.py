@@ -12,8 +12,17 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.tables.table import Table
 from app.experiments import likeness_figures
 from app.experiments.census import Census
-from app.experiments.likeness_figures import _errors, _necessary, _runs, _solved
-from app.experiments.likeness_schemes import Partition, released, sabre_buckets, sabre_sizes
+from app.experiments.likeness_figures import (
+    Point,
+    Runs,
+    _errors,
+    _grouped,
+    _necessary,
+    _runs,
+    _solved,
+    _sought,
+)
+from app.experiments.likeness_schemes import Partition, anatomy, released, sabre_buckets, sabre_sizes
 from app.experiments.report import Effort
 
 SMALL = Effort(seeds=1, entities=240)
@@ -153,6 +162,125 @@ def test_claims_follow_the_curves_beside_them():
     assert beats.grade == "qualitative"
     assert beats.holds == all(better)
     assert f"at {sum(better)} of 5 points" in beats.evidence
+
+
+class Told(Runs):
+    """Runs whose releases are said: BUREL's and the others' (t, loss, β) of a parameter."""
+
+    burel = staticmethod(lambda x: (x / 10, 1 / (1 + x), x))
+    others = staticmethod(lambda x: (x, 1 - x, 30 * x))
+
+    def point(self, scheme, parameter):
+        t, loss, beta = (self.burel if scheme == "BUREL" else self.others)(parameter)
+        return self.points.setdefault(
+            (scheme, parameter), Point(scheme, parameter, t, t, loss, beta, is_kept=True)
+        )
+
+
+def told(monkeypatch, **laws):
+    (run,) = _runs(SMALL)
+    own = type("Own", (Told,), {name: staticmethod(law) for name, law in laws.items()})
+    found = own(run.table, 1)
+    monkeypatch.setattr(likeness_figures, "_runs", lambda effort: [found])
+    return found
+
+
+def test_a_search_halves_every_bracket_and_keeps_what_it_evaluates(monkeypatch):
+    """The grid is 1/4, 1/2 and 3/4; t is too great from 0.3 to 0.6, and the loss falls steadily."""
+    run = told(monkeypatch, burel=lambda x: (float(0.3 < x < 0.6), 5 - x, x))
+    monkeypatch.setattr(likeness_figures, "saturation", lambda totals: 0.75)
+    best = _sought(run, "BUREL", "t", 0.5, "loss")
+    assert best.parameter == 0.75
+    tried = [0.25, 0.28125, 0.3125, 0.375, 0.5, 0.5625, 0.59375, 0.625, 0.75]
+    assert sorted(x for _, x in run.points) == tried
+    # Without any that fits, the nearest to it
+    assert _sought(run, "BUREL", "loss", -1, "t").parameter == 0.75
+
+
+def verdicts(report):
+    return {own.text: own.holds for own in report.claims[1:]}
+
+
+@pytest.mark.spec("B2")
+def test_claims_of_beta_at_a_given_t_hold_and_fail_by_the_points(monkeypatch):
+    told(monkeypatch)
+    report = likeness_figures.given_distance(SMALL)
+    assert all(verdicts(report).values())
+    beta, loss, points = report.tables
+    assert [row[:2] for row in beta.rows[:2]] == [(0.05, 0.5), (0.1, 1.0)]
+    assert loss.rows[1][1] == pytest.approx(1 / 2)
+    assert len(points.rows) > 50
+    told(monkeypatch, others=lambda x: (x, 1 - x, 0), burel=lambda x: (0.9, 1 / x, x))
+    assert not any(verdicts(likeness_figures.given_distance(SMALL)).values())
+
+
+@pytest.mark.spec("B3")
+def test_claims_of_beta_at_a_given_loss_hold_and_fail_by_the_points(monkeypatch):
+    told(monkeypatch, burel=lambda x: (x, 0.01, x), others=lambda x: (x, 1 - x, 1 + x))
+    found = verdicts(likeness_figures.given_loss(SMALL))
+    assert list(found.values()) == [True, False, True]
+    told(monkeypatch, burel=lambda x: (x, 1.0, x), others=lambda x: (x, 0.3, 0.0))
+    assert not any(verdicts(likeness_figures.given_loss(SMALL)).values())
+
+
+@pytest.mark.spec("B2", "B3")
+@pytest.mark.parametrize("run", [likeness_figures.given_distance, likeness_figures.given_loss])
+def test_what_is_sought_is_among_real_releases_that_keep_their_promises(run):
+    report = run(SMALL)
+    assert report.holds
+    beta, loss, points = report.tables
+    assert points.title == "Every release that a search evaluated"
+    evaluated = [row[-2:] for row in points.rows]
+    for row, lost in zip(beta.rows, loss.rows, strict=True):
+        for pair in zip(lost[1:], row[1:], strict=True):
+            assert pair in evaluated
+    if run is likeness_figures.given_loss:
+        # Within what is allowed, or as near to it as any
+        least = min(row[-2] for row in points.rows if row[1] == "BUREL" and row[2] * 4 % 1 == 0)
+        assert all(row[1] <= max(row[0], least) for row in loss.rows)
+
+
+@pytest.mark.spec("B4")
+def test_the_best_margin_never_loses_more_than_none():
+    (run,) = _runs(SMALL)
+    table = run.part(3, run.table.n_records)
+    losses = [released(name, table, 4.0, 1).loss for name in ("BUREL", likeness_figures.MARGIN)]
+    assert losses[1] < losses[0]
+
+
+def test_groups_like_anatomys_have_so_many_values_each():
+    values = np.random.default_rng(5).permutation(np.repeat(np.arange(5), (13, 10, 7, 4, 3)))
+    of = anatomy(values, 2, np.random.default_rng(1))
+    groups = [values[of == own].tolist() for own in range(of.max() + 1)]
+    assert sum(map(len, groups)) == 37
+    assert all(len(own) == len(set(own)) in (2, 3) for own in groups)
+    # The first group has one of the two most frequent each.
+    assert sorted(groups[0]) == [0, 1]
+    # Nobody else has the value: it goes where there is room, or anywhere.
+    assert sorted(anatomy(np.array([0, 0, 0, 1]), 2, np.random.default_rng(1)).tolist()) == [0, 0, 0, 0]
+    assert anatomy(np.array([0, 0]), 3, np.random.default_rng(1)).tolist() == [0, 0]
+
+
+def test_ties_of_frequency_are_broken_at_random():
+    """Each of four values is as likely to be in the first group of two; 6 sigma of 2,000 draws is 0.067."""
+    random, first = np.random.default_rng(8), np.zeros(4)
+    for _ in range(2000):
+        first += anatomy(np.arange(4), 2, random) == 0
+    assert (abs(first / 2000 - 0.5) < 0.067).all()
+
+
+def test_the_attack_on_groups_finds_what_hangs_together_and_nothing_else():
+    """Positive control: it guesses far better than chance, and where values are shuffled it does not."""
+    (run,) = _runs(SMALL, correlation=0.9)
+    found = _grouped(run, 3)
+    assert found["at random"] == pytest.approx(1 / 3)
+    assert found["attack"] > 0.45
+    shuffled = run.table.codes.copy()
+    shuffled[:, -1] = np.random.default_rng(2).permutation(shuffled[:, -1])
+    own = run.table
+    apart = Runs(Table(own.attributes, own.hierarchies, shuffled, sensitive=own.sensitive), 1)
+    # The standard error of 6,000 records in groups is below 0.007.
+    assert _grouped(apart, 3)["attack"] == pytest.approx(1 / 3, abs=0.045)
 
 
 def test_whoever_is_shown_nothing_guesses_the_most_frequent_value():

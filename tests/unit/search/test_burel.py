@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -244,3 +247,42 @@ def test_median_cuts_under_disclosure_and_closeness() -> None:
     ]  # fmt: skip
     assert average_loss(of) == Fraction(77, 285)
     assert gain(of) == pytest.approx(29 / 9, abs=1e-12)
+
+
+def aware_gains(shown: Callable[[Longs, Longs], object]) -> tuple[float, float]:
+    """(greatest gain that classes show, that of who knows the algorithm) over all values of six records."""
+    points = grid(np.arange(6) / 5, 4)
+    gained, by_output = 0.0, defaultdict(list)
+    for values in sorted(set(permutations((0, 0, 1, 1, 2, 2)))):
+        found = np.array(values)
+        buckets = bucketise(np.bincount(found), Fraction(2))
+        sizes = class_sizes(buckets, Fraction(2))
+        of = retrieve(buckets.of_value[found], np.arange(6), hilbert(points[None], 4).tolist(), sizes)
+        counts = counts_of(of, found)
+        gained = max(gained, float(greatest_gains(counts, Gains.of(counts)).max()))
+        by_output[shown(of, found)].append(values)
+    worst = max(
+        column.count(v) / len(alike)
+        for alike in by_output.values()
+        for column in zip(*alike, strict=True)
+        for v in range(3)
+    )
+    return gained, worst * 3 - 1
+
+
+def classes_and_values(of: Longs, values: Longs) -> object:
+    return frozenset((tuple(own), tuple(sorted(values[own].tolist()))) for own in classes_of(of))
+
+
+def boxes_and_values(of: Longs, values: Longs) -> object:
+    """What is published: ends of each class's range, and its values."""
+    return tuple(sorted((min(own), max(own), *sorted(values[own].tolist())) for own in classes_of(of)))
+
+
+@pytest.mark.spec("BL-T21", "BL-11")
+@pytest.mark.parametrize("shown", [classes_and_values, boxes_and_values])
+def test_who_knows_the_algorithm_may_be_certain(shown: Callable[[Longs, Longs], object]) -> None:
+    """Erratum 15: no class gains more than −ln 1/3, and yet a value is certain; of 90 ways to have values."""
+    gained, aware = aware_gains(shown)
+    assert gained == 1 < -math.log(1 / 3)
+    assert aware == 2

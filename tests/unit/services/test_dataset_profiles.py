@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from app.services.datasets import datasets
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_profiles import MOST_SHOWN, Profile, profile_of
 from app.services.datasets.dataset_schema import AttributeType, Role
-from app.services.datasets.datasets import CreateDataset, DatasetService
+from app.services.datasets.datasets import DatasetService
 from app.services.datasets.tables import TableLoader
 from app.services.datasets.text_columns import TextColumn
 from app.services.resources import Scope

@@ -7,8 +7,8 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.hierarchies.spellings import common_reading
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import AttributeType, Role, rows_are_of
-from app.services.datasets.datasets import CreateDataset
 from app.services.datasets.persons import persons_of
 from app.services.datasets.tables import TableLoader, bytes_of_table
 from app.services.datasets.text_columns import TextColumn

@@ -11,8 +11,9 @@ from app.domain.hierarchies.hierarchy_definitions import (
     LeafRange,
     RowsDefinition,
 )
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, OnUnknown, Role
-from app.services.datasets.datasets import CreateDataset, DatasetService
+from app.services.datasets.datasets import DatasetService
 from app.services.datasets.dictionaries import CreateDictionary, DictionaryService
 from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
 from app.services.datasets.ingest.dialect import Dialect, UploadFormat, UploadLimits

@@ -39,11 +39,18 @@ class Intake:
     ``table_hashes`` are those of the cells that were read, whatever file they came in: with their rows in
     this order and, unless there are too many of them, in any, with the columns' names and whatever these
     are, the ``nameless_hash``; ``column_hashes`` of each column in this one. Not ``with_names``, rows in any
-    order have the nameless hash alone, which is the same wherever theirs with names is.
+    order have the nameless hash alone, which is the same wherever theirs with names is. What is not
+    ``hashed`` has no hashes but that of its bytes.
     """
 
     def __init__(
-        self, format: UploadFormat, dialect: Dialect, limits: UploadLimits, *, with_names: bool = True
+        self,
+        format: UploadFormat,
+        dialect: Dialect,
+        limits: UploadLimits,
+        *,
+        with_names: bool = True,
+        hashed: bool = True,
     ) -> None:
         self._format = format
         self._dialect = dialect
@@ -53,6 +60,7 @@ class Intake:
         self._writer: PieceWriter | None = None
         self._cells, self._rows, self._nameless = TableHash(()), RowsHash(()), NamelessHash()
         self._most_named = MOST_ROWS if with_names else 0
+        self._is_hashed = hashed
         self.nameless_hash: str | None = None
         self.table_hashes: tuple[str, ...] = ()
         self.column_hashes: tuple[str, ...] = ()
@@ -115,7 +123,9 @@ class Intake:
             yield head
 
     async def _text(self, body: AsyncIterator[bytes]) -> AsyncGenerator[Piece]:
-        reader = CsvReader(self._dialect, self._limits, CanonicalCsv(self._canonical.update))
+        reader = CsvReader(
+            self._dialect, self._limits, CanonicalCsv(self._canonical.update) if self._is_hashed else None
+        )
         gunzip = Gunzip(self._limits) if self._format is UploadFormat.CSV_GZ else None
         waiting = bytearray()
         async for data in self._recognised(self._counted(body)):
@@ -184,16 +194,19 @@ class Intake:
         self.rows += table.num_rows
         self._name_columns(tuple(table.column_names))
         if self._writer is not None:
-            is_plain = self._dialect == self._dialect.as_written
-            read = table if is_plain else with_missing(table, self._dialect)
-            self._cells.add(read)
-            self._rows.add(read)
-            self._nameless.add(read)
+            if self._is_hashed:
+                is_plain = self._dialect == self._dialect.as_written
+                read = table if is_plain else with_missing(table, self._dialect)
+                self._cells.add(read)
+                self._rows.add(read)
+                self._nameless.add(read)
             yield from self._writer.add(table)
 
     def _last(self) -> Iterator[Piece]:
         if self._writer is not None:
             yield from self._writer.finish()
+        if not self._is_hashed:
+            return
         # What was noted before columns' names were left out is recognised by the hashes with them.
         self.nameless_hash = self._nameless.hexdigest()
         found = (self._cells.hexdigest(), self._rows.hexdigest(), self.nameless_hash)

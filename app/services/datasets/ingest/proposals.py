@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from types import MappingProxyType
@@ -252,6 +253,26 @@ def propose_schema(piece: bytes, dialect: Dialect | None = None, index: str | No
     return SchemaProposal(table.num_rows, tuple(_with_one_identifier(proposals)), notes, doubts)
 
 
+async def proposed_types(
+    read: Callable[[], AsyncIterator[bytes]], summary: Mapping[str, Any], dialect: Dialect
+) -> SchemaProposal:
+    """Types and roles by the first piece of an upload, once all others have been looked at for strays.
+
+    ``read`` begins to read the upload's pieces; ``summary`` has its ``rows`` and ``index``.
+    """
+    first = await anext(read())
+    proposal = await asyncio.to_thread(propose_schema, first, dialect, summary.get("index"))
+    strays: dict[str, list[int]] = {}
+    row = 1
+    if proposal.rows_in_sample < summary["rows"]:
+        async for piece in read():
+            found, rows = await asyncio.to_thread(strays_of, proposal, piece, dialect)
+            for name, places in found.items():
+                strays.setdefault(name, []).extend((places + row).tolist())
+            row += rows
+    return with_categories(proposal, strays)
+
+
 def strays_of(proposal: SchemaProposal, piece: bytes, dialect: Dialect) -> tuple[dict[str, Ints], int]:
     """Column → places in a piece of cells not of its type, where the sample has none; and how many rows."""
     formats = {
@@ -265,7 +286,7 @@ def strays_of(proposal: SchemaProposal, piece: bytes, dialect: Dialect) -> tuple
         column = table.column(name).combine_chunks()
         usual = pc.match_substring_regex(column.dictionary, _USUAL.get(format_, "a^"))
         # Of a million prices each is another text.
-        others = np.flatnonzero(~usual.to_numpy(zero_copy_only=False)).tolist()
+        others = pc.indices_nonzero(pc.invert(usual)).to_pylist()
         texts = {place: dialect.meaning_of(column.dictionary[place].as_py()) for place in others}
         wrong = [place for place, text in texts.items() if text is not None and not is_read(text, format_)]
         if wrong:
