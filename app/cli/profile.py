@@ -165,7 +165,7 @@ def _profiled(server: str | None, question: Question, operations: Operations) ->
     if server is None and is_small(question.table.path) and operations.running_service() is None:
         with suppress(NotHere), client_of_table() as client:
             return Profiling(client, question, {"service": 0.0}).run()
-    # Imported here: a table that is told of in this process needs nothing of it.
+    # Imported here: a table that is measured in this process needs nothing of it.
     from app.cli.gate_service import service_client
 
     start = time.perf_counter()

@@ -30,3 +30,14 @@ async def test_few_records_tell_little_about_attacks(journey: httpx.AsyncClient)
     (inferred,) = answer.json()["result"]["inference"]
     assert inferred["attack"]["main"]["low"] < 0.8 < inferred["attack"]["main"]["high"]
     assert inferred["attack"]["risk"] is None
+
+
+async def test_sides_of_another_table_are_named_by_their_fields(journey: httpx.AsyncClient):
+    asked = {
+        "kind": "synthetic_attacks",
+        "synthetic": "members",
+        "linkable": ["city"],
+        "linkable_with": ["x"],
+    }
+    answer = await journey.post("/v1/measurements", json={"dataset": "members", "measure": asked})
+    assert [own["pointer"] for own in answer.json()["errors"]] == ["/measure/linkable_with/0"]

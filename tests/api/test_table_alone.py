@@ -16,7 +16,10 @@ MEMBERS = "id,born,zip,sex,income,illness\n" + "".join(
     f"{('flu', 'Flu', 'cancer', '')[i % 4]}\n"
     for i in range(60)
 )
-VISITS = "patient,zip,illness\n" + "".join(f"p{i // 3},{130 + i // 9},{'ab'[i % 2]}\n" for i in range(45))
+VISITS = "patient,born,sex,zip,illness\n" + "".join(
+    f"p{i // 3},19{40 + i // 3 % 50}-0{1 + i // 3 % 9}-11,{'mf'[i // 3 % 2]},{13000 + i // 3},{'ab'[i % 2]}\n"
+    for i in range(180)
+)
 TABLES = {
     "members.csv": MEMBERS.encode(),
     "semicolons.csv": MEMBERS.replace(",", ";").encode("cp1252"),
@@ -56,6 +59,11 @@ async def test_it_is_the_profile_that_the_service_tells(console, capsys, monkeyp
         if document:
             assert (document["seconds"]["service"] == 0.0) is is_small
     assert told[0] == told[1]
+
+
+async def test_signs_that_people_have_several_rows_are_looked_for(console, capsys, tables):
+    assert await console("profile", tables / "visits.csv", "--quasi-identifiers", "zip", "sex") == 0
+    assert "One person seems to have several rows" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedTables
-from app.domain.arrays import Floats, Ints, Longs
+from app.domain.arrays import Floats, Ints
 
 BINS: Final = 20
 MOST_SETS: Final = 1_000
@@ -63,12 +63,12 @@ def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generato
 
     def distance(chosen: tuple[int, ...], other: int) -> float:
         """Total variation distance between the original and another table by some columns."""
-        keys = [
-            _keys([binned[j][table] for j in chosen], [sizes[j] for j in chosen])  # type: ignore[misc]
-            for table in (0, other)
-        ]
-        _, places = np.unique(np.concatenate(keys), return_inverse=True)
-        cut = len(keys[0])
+        places = np.zeros(1, dtype=np.int64)
+        for j in chosen:
+            codes = np.concatenate([binned[j][0], binned[j][other]])
+            # Numbered anew for each column: products of many sizes would not fit.
+            _, places = np.unique(places * sizes[j] + codes, return_inverse=True)
+        cut = len(tables.original)
         p = np.bincount(places[:cut], minlength=int(places.max()) + 1) / cut
         q = np.bincount(places[cut:], minlength=len(p)) / (len(places) - cut)
         return float(np.abs(p - q).sum()) / 2
@@ -94,16 +94,6 @@ def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generato
         float(apart.mean()) if len(apart) else None,
         float(apart.max()) if len(apart) else None,
     )
-
-
-def _keys(codes: list[Ints], sizes: list[int]) -> Longs:
-    """One number per record, equal for equal codes; made dense where a product of sizes would not fit."""
-    keys = np.zeros(len(codes[0]), dtype=np.int64)
-    if math.prod(sizes) >= 2**62:
-        raise ValueError("the sets have too many cells")
-    for own, size in zip(codes, sizes, strict=True):
-        keys = keys * size + own
-    return keys
 
 
 def _binned(tables: ComparedTables, j: int) -> tuple[Ints, Ints, Ints | None]:

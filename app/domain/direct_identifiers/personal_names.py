@@ -63,7 +63,7 @@ def plain(text: str) -> str:
 
 @cache
 def name_lists() -> NameLists:
-    """The lists: about 59,000 names, some 15 MB and 0.2 s at the first call."""
+    """The lists: about 59,000 names, some 15 MB and 0.4 s at the first call."""
     with importing:
         from faker.providers import person
 

@@ -17,3 +17,13 @@ def test_correlations_are_compared_where_both_tables_have_them():
     found = synthetic_utility(own, k=2, rng=np.random.default_rng(1))
     assert found.correlations == 1
     assert found.correlation_worst == pytest.approx(2)
+
+
+def test_sets_of_columns_with_very_many_values_are_scored():
+    """A product of the numbers of values would not fit into 64 bits."""
+    top = 2**22
+    columns = tuple(ComparedColumn(name, range(top)) for name in "xyz")  # type: ignore[arg-type]
+    codes = np.array([[1, 2, 3], [top - 1, top - 2, top - 3]], dtype=np.int32)
+    other = np.array([[1, 2, 3], [top - 1, top - 2, 3]], dtype=np.int32)
+    found = synthetic_utility(ComparedTables(columns, codes, other), k=3, rng=np.random.default_rng(1))
+    assert found.marginals.score == pytest.approx(500)
