@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Run the command line; status 2 if a setting is none: whoever reads a gate's status must not see 1."""
+    # What is loaded here stays: looking for garbage in it takes a tenth of the time.
+    gc.disable()
     argv = sys.argv[1:]
     arguments = parser_for(argv).parse_args(argv)
     # Imported here: help and wrong arguments need no settings.
@@ -31,6 +34,7 @@ def main() -> None:
             of = f"{_variable(fault['loc'])}: " if fault["loc"] else ""  # some are of several together
             print(f"privacy-risk: {of}{fault['msg']}", file=sys.stderr)
         sys.exit(2)
+    gc.enable()
     sys.exit(told(lambda: arguments.run(arguments, operations(settings))))
 
 

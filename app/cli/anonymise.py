@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
 import json
 import math
 import re
 import sys
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import asdict, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.cli.described_releases import check_described, described_release, release_file
-from app.cli.files import write_whole
-from app.cli.gate_files import check_output
-from app.cli.gate_service import service_client
+from app.cli.files import check_output, write_whole
 from app.cli.given_tables import GivenTable, given_table
 from app.cli.journey import format_of
 from app.cli.operations import Operations
@@ -39,6 +37,7 @@ from app.cli.shared_arguments import (
     pair,
     require_one_description,
 )
+from app.cli.table_alone import NotHere, client_of_table, is_small
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
 from app.domain.policies.reasons import is_reason
@@ -57,6 +56,7 @@ from privacy_risk.tables import Table, table_of
 from privacy_risk.usual import APART, MAX_SUPPRESSED, OTHERS
 
 if TYPE_CHECKING:
+    from app.cli.gate_tables import Tables
     from app.services.datasets.ingest.proposals import DialectProposal
 
 
@@ -64,8 +64,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     """Declare the command."""
     parser = commands.add_parser(
         "anonymise",
-        description="Start an embedded service, load the table, find the rule of least loss under the "
-        "criteria, write the table under it and stop the service again; or ask a service that is running. "
+        description="Find the rule of least loss under the criteria, and write the table under it. A service "
+        "that is running is asked; without one a small table is generalised by the command itself, and for "
+        "any other a service is started and stopped again. "
         "What is not said about the columns is taken from the service's proposal, which the answer names.",
     )
     add_table_argument(parser)
@@ -253,6 +254,10 @@ def _released(
             arguments,
             ("quasi_identifiers", "sensitive", "identifier", "hierarchy", "person", "rows_are", *READING),
         )
+        # Imported here: tables that nothing describes need nothing of it.
+        from app.cli.described_releases import check_described, described_release
+        from app.cli.gate_service import service_client
+
         check_described(given.tables, criteria)
         with service_client(arguments.server, operations) as client, telling() as tell:
             return described_release(client, given.tables, criteria, tell, answer)
@@ -272,8 +277,43 @@ def _released(
         said = replace(said, roles={read.index: "other", **said.roles})
     table = asyncio.run(_table(given.path, read))
     check(criteria, said, table)
+    is_alone = arguments.server is None and is_small(given.path) and operations.running_service() is None
+    if is_alone:
+        with suppress(NotHere), client_of_table(is_generalised=True) as client, telling() as tell:
+            return anonymised(client, *one_row(client, table, said, asked), criteria, tell, answer)
+    # Imported here: a table that is generalised in this process needs nothing of it.
+    from app.cli.gate_service import service_client
+
     with service_client(arguments.server, operations) as client, telling() as tell:
         return anonymised(client, *one_row(client, table, said, asked), criteria, tell, answer)
+
+
+def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow
+    """The release as CSV, written as a description says; InvalidInput if the encoding cannot write it."""
+    # Imported here: help and wrong arguments need nothing of it.
+    from pyarrow import csv
+
+    from app.services.datasets.ingest.canonical_csv import CanonicalCsv
+
+    written = {} if tables is None else tables.release
+    delimiter = written.get("delimiter", ",")
+    sink = io.BytesIO()
+    if delimiter == ",":
+        canonical = CanonicalCsv(sink.write)
+        canonical.header(frame.column_names)
+        canonical.cells(frame)
+    else:
+        csv.write_csv(frame, sink, csv.WriteOptions(delimiter=delimiter))
+    encoding = written.get("encoding", "utf-8")
+    try:
+        return sink.getvalue().decode().encode(encoding)
+    except UnicodeEncodeError:
+        raise InvalidInput.of(
+            "--tables",
+            "unwritable",
+            f"The release has signs that {encoding} cannot write.",
+            'Write encoding = "utf-8" under [release] in the file that describes the table.',
+        ) from None
 
 
 async def _table(path: Path, proposal: DialectProposal) -> Table:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from app.cli.files import whole_file
-from app.cli.gate_files import check_output
+from app.cli.files import check_output, whole_file
 from app.cli.journey import format_of
 from app.cli.table_header import TEXT_FORMATS
 from app.domain.errors import InvalidInput

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.description import UNSURE, Described, description_text
-from app.cli.files import write_whole
-from app.cli.gate_files import check_output
+from app.cli.files import check_output, write_whole
 from app.cli.given_tables import given_table
 from app.cli.journey import format_of, resource_name
 from app.cli.operations import Operations

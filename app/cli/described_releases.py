@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
-from typing import Any
 
 from app.cli.gate_loading import Loading
 from app.cli.gate_tables import Tables
@@ -64,31 +62,3 @@ def described_release(
     written = {name: own for name, own in tables.release.items() if name != "missing"}
     loaded = Loaded(made.name, roles, notes, {"release": written})
     return answer(client, loaded, rows, criteria, tell, arrow_table)
-
-
-def release_file(frame: Any, tables: Tables | None) -> bytes:  # noqa: ANN401 - a table of pyarrow
-    """The release as CSV, written as a description says; InvalidInput if the encoding cannot write it."""
-    # Imported here: help and wrong arguments need nothing of it.
-    from pyarrow import csv
-
-    from app.services.datasets.ingest.canonical_csv import CanonicalCsv
-
-    written = {} if tables is None else tables.release
-    delimiter = written.get("delimiter", ",")
-    sink = io.BytesIO()
-    if delimiter == ",":
-        canonical = CanonicalCsv(sink.write)
-        canonical.header(frame.column_names)
-        canonical.cells(frame)
-    else:
-        csv.write_csv(frame, sink, csv.WriteOptions(delimiter=delimiter))
-    encoding = written.get("encoding", "utf-8")
-    try:
-        return sink.getvalue().decode().encode(encoding)
-    except UnicodeEncodeError:
-        raise InvalidInput.of(
-            "--tables",
-            "unwritable",
-            f"The release has signs that {encoding} cannot write.",
-            'Write encoding = "utf-8" under [release] in the file that describes the table.',
-        ) from None

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from app.domain.errors import InvalidInput
+
 
 def file_sha256(path: Path) -> str:
     """The hexadecimal sha256 of a file's bytes, read piece by piece."""
@@ -70,3 +72,11 @@ def read_bounded(path: Path) -> bytes:
             f"{path} has more than {limit} MiB, as no report, key set or page has. Name another file."
         )
     return content
+
+
+def check_output(option: str, path: Path | None) -> None:
+    """InvalidInput for a file that cannot be written because its folder is not there."""
+    if path is not None and not path.parent.is_dir():
+        raise InvalidInput.of(
+            option, "unwritable", f"There is no folder {path.parent} for {path.name}.", "Make it first."
+        )

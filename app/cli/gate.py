@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 from app.cli.canonical_file import CANONICAL, check_canonical, write_canonical
 from app.cli.error_text import EXPECTED, error_text
-from app.cli.files import write_whole
+from app.cli.files import check_output, write_whole
 from app.cli.gate_evidence import check_evidence, check_policy, check_report_page
-from app.cli.gate_files import check_files, check_output, check_policy_file
+from app.cli.gate_files import check_files, check_policy_file
 from app.cli.gate_junit import junit_of
 from app.cli.gate_markdown import markdown_of
 from app.cli.gate_outline import outline_of

@@ -45,11 +45,3 @@ def check_policy_file(path: Path, policy: Json) -> None:
         raise InvalidInput(
             [replace(fault, pointer=f"{path}{fault.pointer}") for fault in error.faults]
         ) from None
-
-
-def check_output(option: str, path: Path | None) -> None:
-    """InvalidInput for a file that cannot be written because its folder is not there."""
-    if path is not None and not path.parent.is_dir():
-        raise InvalidInput.of(
-            option, "unwritable", f"There is no folder {path.parent} for {path.name}.", "Make it first."
-        )

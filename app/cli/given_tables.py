@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from app.cli.embedded import claimed_folder
-from app.cli.gate_tables import Tables, load_tables
 from app.domain.errors import InvalidInput
 from privacy_risk import InvalidArgument
 from privacy_risk.sources import Source
+
+if TYPE_CHECKING:
+    from app.cli.gate_tables import Tables
 
 _OPTIONS: Final = {"sql": "--query", "address": "--from"}
 
@@ -47,6 +49,9 @@ def given_table(
             raise InvalidInput.of(
                 option, "missing", "Nothing says which table.", "Name a file, or give --query."
             )
+        # Imported here and below: a file that nothing describes needs nothing of it.
+        from app.cli.gate_tables import load_tables
+
         table = load_tables(tables).dataset.path
     if table is not None and table.is_file():
         yield GivenTable(table, str(table), _described(tables, table))
@@ -62,7 +67,11 @@ def given_table(
 
 
 def _described(tables: Path | None, path: Path) -> Tables | None:
-    return None if tables is None else load_tables(tables, path)
+    if tables is None:
+        return None
+    from app.cli.gate_tables import load_tables
+
+    return load_tables(tables, path)
 
 
 def _source(arguments: argparse.Namespace, table: Path | None) -> Source:

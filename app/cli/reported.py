@@ -190,7 +190,7 @@ def _stated_rule(then: Json, rule: Json, by_name: bool) -> Json | None:
 
 def _may_leave_out_values(definition: Json) -> bool:
     """Whether a criterion by which the rule suppresses may name values, which reports leave out."""
-    from app.domain.analyses.catalogue import CRITERIA
+    from app.domain.models.criteria import CRITERIA
     from app.services.datasets.cell_values import names_cell_values
     from app.services.rules.rule_documents import SUPPRESSION_OF_FAILING
 

@@ -27,8 +27,8 @@ from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.partitions.burel import bucketise
-from app.domain.search.plans import least_loss_plan
 from app.domain.search.solvers import AUTO, Burel, Mondrian, Solver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table

@@ -12,13 +12,14 @@ from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.risk.assessment import Assessment, assess
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, Rule, TableRule
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.lattices.branch_and_bound import Found, Lattice
 from app.domain.search.lattices.search import LatticeSolver, search_lattice
 from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import Outcome
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem, Scope
 from app.domain.search.solvers import AUTO, Solver
 from app.domain.sensitivity.sensitivity import Family, Sensitivity

@@ -10,7 +10,7 @@ import anyio
 import httpx
 import pytest
 
-from app.cli import anonymise, gate, gate_service
+from app.cli import gate, gate_service
 from app.cli.operations import Operations, RunningService
 from app.cli.program import run
 from app.persistence.encryption import MasterKey
@@ -224,7 +224,7 @@ async def console(api: Api, monkeypatch: pytest.MonkeyPatch) -> Command:
     def service_client(*_: object) -> Iterator[Client]:
         yield client
 
-    for module in (anonymise, gate, gate_service):
+    for module in (gate, gate_service):
         monkeypatch.setattr(module, "service_client", service_client)
 
     operations = Operations(**dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None))

@@ -1,13 +1,17 @@
-"""A profile that a command computes itself is the one that a service would have told."""
+"""What a command computes about a table itself is what a service would have told."""
 
 from __future__ import annotations
 
 import gzip
 import json
 
+import anyio.to_thread
 import pytest
 
-from app.cli import profile
+from app.cli import anonymise, profile, table_alone
+from app.cli.operations import Operations
+from app.cli.program import run
+from app.domain.errors import PrivacyRiskError
 
 pytestmark = pytest.mark.anyio
 
@@ -82,3 +86,84 @@ async def test_what_takes_more_is_asked_of_a_service(console, capsys, monkeypatc
         monkeypatch.setattr(profile, "is_small", lambda _, small=is_small: small)
         told.append((await console("profile", "members.csv", *more), capsys.readouterr().err))
     assert told[0] == told[1]
+
+
+ANONYMISED = [
+    ("members.csv", "--k", "3"),
+    ("members.csv", "--k", "2", "--l", "2", "--t", "illness=0.9", "--quasi-identifiers", "zip", "sex"),
+    (
+        "members.csv",
+        "--k",
+        "3",
+        "--beta",
+        "illness=4",
+        "--quasi-identifiers",
+        "zip",
+        "born",
+        "--importance",
+        "zip=2",
+    ),
+    (
+        "members.csv",
+        "--k",
+        "2",
+        "--sensitive",
+        "income",
+        "--hierarchy",
+        "zip=zip.csv",
+        "--max-suppressed",
+        "0.5",
+    ),
+    ("members.csv", "--k", "2", "--hierarchy", "zip=zip.json", "--identifier", "id", "--rows-are", "persons"),
+    ("semicolons.csv", "--k", "61"),
+    ("semicolons.csv", "--k", "60", "--max-suppressed", "0"),
+    ("members.csv", "--k", "2", "--l", "5", "--max-suppressed", "0"),
+    ("visits.csv", "--k", "3", "--quasi-identifiers", "zip", "--sensitive", "illness", "--person", "patient"),
+    ("visits.csv", "--k", "3", "--quasi-identifiers", "zip", "--sensitive", "illness"),
+    ("visits.csv", "--k", "3", "--quasi-identifiers", "zip", "--one-row-per-person", "patient"),
+    ("strays.csv", "--k", "2", "--quasi-identifiers", "born", "zip"),
+    ("packed.csv.gz", "--k", "4", "--quasi-identifiers", "sex", "zip"),
+    ("members.csv", "--k", "3", "--quasi-identifiers", "zip", "--hierarchy", "zip=short.csv"),
+]
+
+
+@pytest.mark.parametrize("asked", ANONYMISED, ids=lambda own: " ".join(own))
+async def test_it_is_the_release_that_the_service_makes(console, capsys, monkeypatch, tables, asked):
+    table, *more = asked
+    (tables / "zip.csv").write_text("".join(f"{13000 + i};1300*;*\n" for i in range(7)))
+    (tables / "short.csv").write_text("13000;*\n")
+    (tables / "zip.json").write_text(json.dumps({"kind": "masking", "side": "right"}))
+    monkeypatch.chdir(tables)
+    told = []
+    for is_small in (True, False):
+        monkeypatch.setattr(anonymise, "is_small", lambda _, small=is_small: small)
+        files = [tables / name for name in ("release.csv", "policy.toml")]
+        options = ("--output", files[0], "--save-policy", files[1], "--json")
+        try:
+            status = await console("anonymise", table, *more, *options)
+        except PrivacyRiskError as error:
+            status = str(error)
+        captured = capsys.readouterr()
+        lines = sorted(files[0].read_text().splitlines()) if files[0].exists() else None  # the order is drawn
+        policy = files[1].read_text() if files[1].exists() else None
+        document = json.loads(captured.out) if captured.out else None
+        told.append((status, captured.err, document, lines, policy))
+        for file in files:
+            file.unlink(missing_ok=True)
+    assert told[0] == told[1]
+
+
+async def test_a_release_of_a_small_table_needs_no_service(monkeypatch, tables):
+    operations = Operations(**dict.fromkeys(Operations.__dataclass_fields__, lambda *_: None))
+    monkeypatch.setattr(table_alone, "_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(table_alone._Search, "wait", slowly(table_alone._Search.wait))
+    output = tables / "release.csv"
+    argv = ["anonymise", str(tables / "members.csv"), "--k", "3", "--output", str(output)]
+    assert await anyio.to_thread.run_sync(lambda: run(argv, operations)) == 0
+    assert len(output.read_text().splitlines()) == 61
+
+
+def slowly(wait):
+    """As if the search had not ended when it is first asked about: its progress is told."""
+    answers = iter([False, False])
+    return lambda search, seconds: next(answers, None) is None and wait(search, 60)

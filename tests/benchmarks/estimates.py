@@ -25,8 +25,9 @@ from app.domain.rules.rule import TableRule
 from app.domain.search.blocks import BlockedSearch
 from app.domain.search.context import SearchContext
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.objectives import Lagrangian, MinRisk
-from app.domain.search.plans import least_loss_plan, plan, plan_frontier
+from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import BranchAndBound, Enumeration
 from app.domain.sensitivity.sensitivity import build_sensitivity

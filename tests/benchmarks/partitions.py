@@ -18,10 +18,10 @@ import pandas as pd
 from app.domain.losses.loss import LossChoice
 from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.partitions.burel import bits_for, bucketise, class_sizes, grid
 from app.domain.search.partitions.mondrian import Axis
 from app.domain.search.partitions.plan import BurelPlan, MondrianPlan
-from app.domain.search.plans import least_loss_plan
 from app.domain.search.solvers import Burel, Mondrian, Solver
 from app.domain.tables.table import Table
 from app.services.rules.rule_documents import rule_document

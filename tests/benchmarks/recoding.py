@@ -18,7 +18,7 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import Rule, apply
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.search.plans import LeastLossPlan, least_loss_plan
+from app.domain.search.least_loss import LeastLossPlan, least_loss_plan
 from app.domain.tables.table import Table
 from tests.benchmarks.anonymity import read_table
 from tests.benchmarks.row import Report, Row, halted_after, timed

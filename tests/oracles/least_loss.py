@@ -34,7 +34,7 @@ from app.domain.models.t_closeness import TCloseness
 from app.domain.search.budget import UNLIMITED
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.tables.table import Table
 from tests.oracles.search_instances import hierarchies
 from tests.oracles.trees import ByHand

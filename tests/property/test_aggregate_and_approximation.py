@@ -21,9 +21,10 @@ from app.domain.search.aggregate.approximation import (
 from app.domain.search.aggregate.chain_records import ChainRecords
 from app.domain.search.aggregate.objective import BoxObjective, maximise_aggregate
 from app.domain.search.aggregate.submodular import ClosureMaximiser, RingFamilyMaximiser
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.objectives import AggregateObjective, MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Approx, Aruba
 from app.domain.tables.numbers import tie_margin

@@ -13,10 +13,12 @@ from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.k_map import KMap
 from app.domain.rules.rule import TableRule, apply
 from app.domain.rules.steps import labels_shown
+from app.domain.search.blocks import carry_out
 from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, least_loss_plan, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.services.rules.disclosure_batches import (
     ChosenLevels,
@@ -32,7 +34,7 @@ from app.services.rules.rule_documents import rule_of
 from app.services.rules.rules import preview_of
 from app.services.scoring.scoring_inputs import Scoring
 from app.services.scoring.scoring_options import ScoringOptions
-from app.services.searches.optimisation_work import result_of_anonymity
+from app.services.searches.least_loss import result_of_anonymity
 from tests.oracles.effort import examples
 from tests.oracles.populations import dictionary_of, table_of, worlds
 from tests.oracles.search_instances import contexts

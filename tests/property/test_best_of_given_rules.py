@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.rules.rule import TableRule
+from app.domain.search.blocks import carry_out
 from app.domain.search.objectives import MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Candidates
 from tests.oracles.effort import examples

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices import exchanges as exchange_search
@@ -28,7 +29,7 @@ from app.domain.search.large_lattices.near_bounds import core
 from app.domain.search.large_lattices.near_entities import NearRows, Steps
 from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED
 from app.domain.search.solvers import AUTO, Enumeration

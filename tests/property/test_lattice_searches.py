@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from app.domain.errors import NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.lattices.frontier_paths import FrontierSearch
 from app.domain.search.lattices.nodes import Nodes
 from app.domain.search.lattices.search import search_lattice
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan, plan_frontier
+from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.selection import INFEASIBLE, OPTIMAL, PROHIBITED

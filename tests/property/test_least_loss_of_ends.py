@@ -19,8 +19,9 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.k_map import KMap
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply
+from app.domain.search.blocks import carry_out
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import carry_out, least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.tables.table import Table
 from tests.oracles.effort import examples
 from tests.oracles.least_loss import released

@@ -12,7 +12,6 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from app.domain.analyses.catalogue import CRITERIA
 from app.domain.classes.grouping import Grouping, Missing
 from app.domain.classes.released import Release
 from app.domain.counting.counter import Counter
@@ -23,6 +22,7 @@ from app.domain.losses.catalogue import loss_of
 from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
 from app.domain.models.beta_likeness import BetaLikeness
 from app.domain.models.class_suppression import ClassSuppression, suppress_failing
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.delta_disclosure import DeltaDisclosure
 from app.domain.models.delta_presence import DeltaPresence
 from app.domain.models.disclosure_diversity import NpdRecursiveLDiversity, PdRecursiveLDiversity

@@ -17,7 +17,8 @@ from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, identity
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.blocks import carry_out
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.sensitivity.sensitivity import constant_sensitivity
 from app.domain.tables.table import Table

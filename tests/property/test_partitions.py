@@ -22,9 +22,9 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.t_closeness import TCloseness
 from app.domain.rules.rule import apply
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.partitions.burel import Buckets, bucketise, class_sizes, retrieve
 from app.domain.search.partitions.mondrian import Axis, median_cuts
-from app.domain.search.plans import least_loss_plan
 from app.domain.search.solvers import Burel, Mondrian, Solver
 from app.domain.tables.table import Table
 from tests.oracles import burel_by_hand as by_hand

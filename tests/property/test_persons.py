@@ -41,7 +41,7 @@ from app.domain.models.reidentification_risk import ATTACKER_MODELS
 from app.domain.models.t_closeness import DISTANCES, T_CLOSENESS, TCloseness
 from app.domain.rules.rule import TableRule, apply
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from tests.oracles import diversity_by_hand
 from tests.oracles.effort import examples
 from tests.oracles.persons_by_hand import (

@@ -15,7 +15,7 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.delta_presence import DELTA_PRESENCE, DeltaPresence
 from app.domain.rules.rule import table_rule
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from tests.oracles.effort import examples
 from tests.oracles.populations import (
     HIERARCHIES,

@@ -31,11 +31,11 @@ from app.domain.rules.rule import CellRule, TableRule, apply
 from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.full_domain.plan import AnonymityPlan
 from app.domain.search.full_domain.problem import AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
 from app.domain.search.local_recoding.recoding import Recoding
-from app.domain.search.plans import least_loss_plan
 from app.domain.tables.table import Table
 from tests.oracles.beliefs_by_hand import Believed, with_values
 from tests.oracles.effort import examples

@@ -8,9 +8,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.objectives import MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules.scores import TableScores

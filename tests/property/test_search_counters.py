@@ -8,9 +8,10 @@ import numpy as np
 from hypothesis import assume, given
 
 from app.domain.hierarchies.hierarchy import TOP
+from app.domain.search.blocks import carry_out
 from app.domain.search.lattices.search import search_lattice
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Aruba, Enumeration
 from app.domain.tables.numbers import tie_margin

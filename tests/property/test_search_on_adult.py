@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.domain.search.blocks import carry_out
 from app.domain.search.objectives import Lagrangian, MinRisk
-from app.domain.search.plans import carry_out, plan, plan_frontier
+from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.solvers import SOLVERS
 from app.domain.search.table_rules.table_frontier import EnumeratedFrontier

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import InvalidInput
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.blocks import carry_out
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS
 from app.domain.sensitivity.interactions import GivenInteraction, GivenInteractions

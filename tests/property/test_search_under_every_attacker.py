@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from app.domain.errors import NotSupported
 from app.domain.rules.rule import apply
 from app.domain.search import plans
+from app.domain.search.blocks import carry_out
 from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import knapsack
 from app.domain.search.record_rules import knapsack as compromises

@@ -27,7 +27,7 @@ from app.domain.models.reidentification_risk import ATTACKER_MODELS
 from app.domain.risk.utility import build_utility
 from app.domain.search.full_domain.plan import suppressed_by_population
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from tests.oracles.real_tables_by_hand import adult_with_missing_values, best_and_worst, credit_cards
 from tests.oracles.weighed_losses import best_by_hand, value_of
 from tests.unit.measures.populations_by_hand import context_of, measured

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.optima import are_separable

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from app.domain.dictionaries.dictionary import Dictionary, link_nodes
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.utility import build_utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import Lagrangian
-from app.domain.search.plans import carry_out
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.table_rules.portfolio import PrunedSearch, RacedSearch
 from app.domain.search.table_rules.rule_scores import rule_scores

@@ -38,7 +38,7 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.population_uniqueness import PopulationUniqueness, SampleUniqueness
 from app.domain.rules.rule import TableRule
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.tables.table import Table
 from tests.oracles.adult_by_hand import read_rows
 from tests.unit.measures.populations_by_hand import context_of, measured

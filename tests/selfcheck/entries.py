@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping
 from types import CodeType, FrameType
 from typing import Any, get_args
 
-from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.losses import catalogue as losses
 from app.domain.losses.loss import LossKind
 from app.domain.mechanisms.catalogue import MECHANISMS
+from app.domain.models.criteria import CRITERIA
 from app.domain.search import plans
 from app.domain.search.catalogue import SEARCHES
 from app.domain.views import decision, leakage, query_classes

@@ -18,7 +18,7 @@ from app.api.schemas.scoring import CustomRiskModel
 from app.api.schemas.sensitivity_profiles import NewSensitivityProfile
 from app.api.schemas.solvers import REQUESTS as SOLVERS
 from app.api.schemas.utility import CustomUtility
-from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue import choices as catalogue
 from app.domain.catalogue.catalogue_types import Guarantee, Need, Reads
 from app.domain.catalogue.choices import Choice
@@ -27,6 +27,7 @@ from app.domain.catalogue.result_values import Kind, ResultValue, values_of
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
 from app.domain.mechanisms.guarantee_models import MODEL_OF
 from app.domain.mechanisms.mechanism import Family
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.entry import Measure
 from app.domain.search.catalogue import SEARCHES, AnySearch
 

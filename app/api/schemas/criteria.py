@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Number
 from app.api.schemas.derived import one_of, request_of
-from app.domain.analyses.catalogue import CRITERIA
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import Criterion
 
 REQUESTS: Final = {

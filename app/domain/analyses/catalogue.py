@@ -1,8 +1,9 @@
-"""The measures there are, and the criteria of privacy that their files hold.
+"""The measures there are.
 
-Adding one takes its file and one line below; and, held by a test: a section in ``docs/measures.md`` headed by
-its name and title that says what the numbers mean, assume and do not cover, and tests in a file
-``test_<name>.py``. Requests, answers, examples, rules, policies and the catalogue's page are derived.
+Adding one takes its file and one line below, and one in the list of criteria for each that it has; and, held
+by a test: a section in ``docs/measures.md`` headed by its name and title that says what the numbers mean,
+assume and do not cover, and tests in a file ``test_<name>.py``. Requests, answers, examples, rules, policies
+and the catalogue's page are derived.
 """
 
 from __future__ import annotations
@@ -49,7 +50,6 @@ from app.domain.attacks.similarity_attack import SIMILARITY_ATTACK
 from app.domain.attacks.skewness_attack import SKEWNESS_ATTACK
 from app.domain.models.alpha_k_anonymity import ALPHA_K_ANONYMITY
 from app.domain.models.beta_likeness import BETA_LIKENESS
-from app.domain.models.criterion import Criterion
 from app.domain.models.delta_disclosure import DELTA_DISCLOSURE
 from app.domain.models.delta_presence import DELTA_PRESENCE
 from app.domain.models.disclosure_diversity import DISCLOSURE_DIVERSITY
@@ -115,5 +115,3 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     SYNTHETIC_DISTANCES,
     SYNTHETIC_UTILITY,
 )
-
-CRITERIA: Final[tuple[type[Criterion], ...]] = tuple(own for measure in MEASURES for own in measure.criteria)

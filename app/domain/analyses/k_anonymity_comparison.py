@@ -15,11 +15,11 @@ from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
 from app.domain.risk.assessment import Assessment, estimate_cost
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.rules.rule import TableRule, identity
-from app.domain.search.blocks import SearchPlan
+from app.domain.search.blocks import SearchPlan, carry_out
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
 from app.domain.search.outcome import MapPoint, Outcome
-from app.domain.search.plans import RULES_LIMIT, carry_out, plan
+from app.domain.search.plans import RULES_LIMIT, plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.sensitivity.sensitivity import Sensitivity

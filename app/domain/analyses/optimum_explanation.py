@@ -20,9 +20,10 @@ from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import TableRule, apply, identity
+from app.domain.search.blocks import carry_out
 from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
 from app.domain.search.outcome import MapPoint, Outcome
-from app.domain.search.plans import RULES_LIMIT, carry_out, plan
+from app.domain.search.plans import RULES_LIMIT, plan
 from app.domain.search.problem import Constraint, Problem
 from app.domain.search.solvers import Enumeration
 from app.domain.tables.masks import shows_nothing

@@ -116,8 +116,10 @@ def personal_names(sample: Sample) -> Found:
     and the chance of so many is 0.0001 at most, by the binomial tail for chances of 0.3, 0.15 and 0.5; unless
     a quarter hold a word of businesses or streets. Then every text written as a name counts, otherwise none.
     """
-    lists = name_lists()
     written = sample.where(_is_written_as_name)
+    if not written.any():
+        return Found(written, False)
+    lists = name_lists()
     texts = map(_words_of, sample.chosen(written))
     is_evident = _are_names([words for words in texts if words], lists)
     return Found(written & is_evident, is_evident)

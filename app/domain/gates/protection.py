@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from app.domain.analyses.catalogue import CRITERIA
 from app.domain.catalogue.result_values import ResultValue
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.beta_likeness import LEAST, BetaLikeness
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.building import built

@@ -46,6 +46,13 @@ class BlockedSearch(Protocol[A_co]):
         """
 
 
+def carry_out(
+    search: BlockedSearch[A_co], tick: Callable[[int], None] = lambda units: None, halted: Halted = never
+) -> A_co:
+    """The outcome of a search, every block here and now; ``tick`` takes the units done of each block."""
+    return search.combine({index: search.run_block(index, tick, halted) for index in range(search.n_blocks)})
+
+
 SearchPlan = BlockedSearch[Outcome]
 """A search for one rule."""
 

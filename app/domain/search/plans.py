@@ -1,35 +1,25 @@
-"""Which search answers a question for a rule, a frontier or the least loss, and what it would cost."""
+"""Which search answers a question for a rule or a frontier of risk and utility."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import InvalidInput, NotSupported, having
 from app.domain.risk.attackers import View
 from app.domain.search.aggregate.plans import plan_aggregate, plan_approximation
-from app.domain.search.below_tops import table_below_tops
 from app.domain.search.blocks import FrontierPlan, SearchPlan
-from app.domain.search.budget import UNLIMITED, Budget, Halted, never
+from app.domain.search.budget import UNLIMITED, Budget
 from app.domain.search.catalogue import entry_of
 from app.domain.search.context import SearchContext
 from app.domain.search.end_levels import (
     FrontierSearchOfEnds,
-    LeastLossOfEnds,
     RuleSearchOfEnds,
     of_ends,
-    table_of_ends,
 )
-from app.domain.search.full_domain.plan import AnonymityPlan
-from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.large_lattices.chains import NODES_LIMIT, ChainInstance
 from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.lattices.search import LatticeSolver
-from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.objectives import AggregateObjective, Lagrangian
-from app.domain.search.outcome import Outcome
-from app.domain.search.partitions.plan import BurelPlan, MondrianPlan
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules.candidates import CandidatesPlan
 from app.domain.search.record_rules.instance import RecordInstance
@@ -42,59 +32,16 @@ from app.domain.search.solvers import (
     Aruba,
     Auto,
     BranchAndBound,
-    Burel,
     Candidates,
     Enumeration,
-    Mondrian,
     Solver,
 )
 from app.domain.search.table_rules.portfolio import plan_table
 from app.domain.search.table_rules.table_frontier import frontier_of_table
 from app.domain.search.table_rules.table_level import TableEnumeration, TableInstance
 from app.domain.search.table_rules.table_search import TableSearch
-from app.domain.tables.table import Table
-
-LeastLossPlan = AnonymityPlan | LeastLossOfEnds | RecodingPlan | BurelPlan | MondrianPlan
 
 RULES_LIMIT = 2_000_000
-
-
-def least_loss_plan(
-    table: Table,
-    problem: AnonymityProblem,
-    budget: Budget = UNLIMITED,
-    dictionary: Dictionary | None = None,
-    solver: Solver = AUTO,
-) -> LeastLossPlan:
-    """The plan of the search for a problem; ``dictionary`` is the population where criteria need one.
-
-    A quasi-identifier whose hierarchy is no tree has its lowest and its highest level alone. InvalidInput for
-    a solver that scores rules.
-    """
-    if isinstance(solver, Burel):
-        return BurelPlan(table, problem, solver, budget)
-    if isinstance(solver, Mondrian):
-        return MondrianPlan(table, problem, budget)
-    if not isinstance(solver, Auto):
-        raise InvalidInput.of(
-            "/solver",
-            "not-applicable",
-            f"The solver {solver.name} scores rules; min_loss looks at the dataset alone.",
-            f"Choose {AUTO.name}, {Burel.name} or {Mondrian.name}.",
-        )
-    if problem.scope == "record_level" or problem.local_recoding:
-        return RecodingPlan(table, problem, budget, dictionary)
-    ends = table_of_ends(table, table.quasi_identifiers)
-    searched = table_below_tops(ends) if problem.shows_every else ends
-    found = AnonymityPlan(searched, problem, budget, dictionary)
-    return found if ends is table else LeastLossOfEnds(found, ends)
-
-
-def carry_out(
-    search: SearchPlan, tick: Callable[[int], None] = lambda units: None, halted: Halted = never
-) -> Outcome:
-    """The outcome of a search, every block here and now; ``tick`` takes the units done of each block."""
-    return search.combine({index: search.run_block(index, tick, halted) for index in range(search.n_blocks)})
 
 
 def plan(

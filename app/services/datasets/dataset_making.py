@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.tables.table import Table
@@ -20,6 +20,7 @@ from app.services.datasets.dataset_profiles import Profile, profile_of
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
     DatasetStatus,
+    OnUnknown,
     OnUnreadable,
     Role,
     RowsAre,
@@ -28,12 +29,14 @@ from app.services.datasets.dataset_schema import (
     few,
     flat_warning,
 )
+from app.services.datasets.hierarchy_building import definition_of
+from app.services.datasets.ingest.dialect import Dialect
 from app.services.datasets.ingest.faults import ROWS_NAMED, in_rows
 from app.services.datasets.person_signs import NO_SIGNS, PersonSigns, signs_of
 from app.services.datasets.persons import person_warnings, persons_of
 from app.services.datasets.spellings import spellings_of
 from app.services.datasets.text_columns import TextColumn
-from app.services.fingerprints import new_resource
+from app.services.fingerprints import new_resource, plain
 from app.services.resources import (
     JsonObject,
     Kind,
@@ -145,6 +148,31 @@ def new_dataset(source: DatasetSource, encoded: Sequence[EncodedAttribute], tabl
     }
     uses = [source.upload.id, *(stored.id for stored in source.stored_hierarchies.values())]
     return new_resource(Kind.DATASET, request.name, without_names(document), {}, summary, document, uses)
+
+
+NOT_READ: Final = (Role.IDENTIFIER, Role.OTHER)
+"""Roles of columns of which nothing is said in a schema."""
+
+
+def reading_document(
+    declared: Sequence[AttributeDeclaration], hierarchies: Mapping[str, Stored], dialect: JsonObject
+) -> JsonObject:
+    """How columns and an upload's file are read, of what is not usual, as the schema of a policy says it."""
+    usual = plain(asdict(Dialect()))
+    return {
+        "columns": {own.name: _column_reading(own, hierarchies.get(own.name)) for own in declared},
+        "file": {key: own for key, own in dialect.items() if own not in (usual[key], None, [])},
+    }
+
+
+def _column_reading(declaration: AttributeDeclaration, hierarchy: Stored | None) -> JsonObject:
+    """How one column is read, of what is not usual, and along what it is generalised."""
+    said: JsonObject = {"type": declaration.type.value, **reading_said(declaration)}
+    if declaration.on_unknown is not OnUnknown.REFUSE:
+        said["on_unknown"] = declaration.on_unknown.value
+    if declaration.map:
+        said["map"] = dict(declaration.map)
+    return said if hierarchy is None else {**said, "hierarchy": definition_of(hierarchy)}
 
 
 def reading_said(declaration: AttributeDeclaration) -> JsonObject:

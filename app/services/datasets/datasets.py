@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import asdict
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from app.domain.errors import InvalidInput, NotFound
 from app.services.datasets.attribute_trees import AttributeTree, Shown, attribute_tree
 from app.services.datasets.dataset_making import (
+    NOT_READ,
     CreateDataset,
     DatasetSource,
     encoded_dataset,
     new_dataset,
-    reading_said,
+    reading_document,
 )
 from app.services.datasets.dataset_profiles import MOST_STORED_BYTES, STORED_AS, Profile
 from app.services.datasets.dataset_schema import (
-    AttributeDeclaration,
     DatasetStatus,
     OnUnknown,
-    Role,
     declarations_of,
     rows_are_of,
 )
-from app.services.datasets.hierarchy_building import definition_of
-from app.services.datasets.ingest.dialect import Dialect, reading_of
+from app.services.datasets.ingest.dialect import reading_of
 from app.services.datasets.ingest.pieces import Preview, first_rows
 from app.services.datasets.tables import TableResources
 from app.services.datasets.text_columns import read_columns
-from app.services.fingerprints import plain
 from app.services.gates.evidence_masking import shown_resource
 from app.services.named import add_resource
-from app.services.resources import Actor, Created, JsonObject, Kind, Scope, Stored, document_of, require
-
-_NOT_READ: Final = (Role.IDENTIFIER, Role.OTHER)
+from app.services.resources import Actor, Created, JsonObject, Kind, Scope, document_of, require
 
 
 class DatasetService(TableResources):
@@ -82,7 +76,7 @@ class DatasetService(TableResources):
         """
         async with self._store.work(actor.tenant) as work:
             dataset = await work.resources.get(self.kind, ref)
-            declared = [own for own in declarations_of(dataset) if own.role not in _NOT_READ]
+            declared = [own for own in declarations_of(dataset) if own.role not in NOT_READ]
             if any(own.map for own in declared):
                 require(actor, Scope.DATA_READ)
             upload = await work.resources.described(Kind.UPLOAD, document_of(dataset)["upload"]["id"])
@@ -91,14 +85,8 @@ class DatasetService(TableResources):
                 for own in declared
                 if own.hierarchy is not None
             }
-        usual, dialect = plain(asdict(Dialect())), upload.summary["dialect"]
-        columns = await asyncio.to_thread(
-            lambda: {own.name: _column_reading(own, hierarchies.get(own.name)) for own in declared}
-        )
-        return {
-            "columns": columns,
-            "file": {key: own for key, own in dialect.items() if own not in (usual[key], None, [])},
-        }
+        dialect = upload.summary["dialect"]
+        return await asyncio.to_thread(reading_document, declared, hierarchies, dialect)
 
     async def profile(self, actor: Actor, ref: str, limit: int = 50) -> Profile:
         """Distinct, missing and unknown counts; with data:read also values, at most ``limit`` per list."""
@@ -162,13 +150,3 @@ class DatasetService(TableResources):
             names = request.columns_read(upload, is_said=is_said)
             columns = await read_columns(work, upload, names, "/attributes")
         return DatasetSource(request, is_said, upload, columns, stored)
-
-
-def _column_reading(declaration: AttributeDeclaration, hierarchy: Stored | None) -> JsonObject:
-    """How one column is read, of what is not usual, and along what it is generalised."""
-    said: JsonObject = {"type": declaration.type.value, **reading_said(declaration)}
-    if declaration.on_unknown is not OnUnknown.REFUSE:
-        said["on_unknown"] = declaration.on_unknown.value
-    if declaration.map:
-        said["map"] = dict(declaration.map)
-    return said if hierarchy is None else {**said, "hierarchy": definition_of(hierarchy)}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from app.domain.hierarchies.cell_formats import read_cell
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import (
     HierarchyDefinition,
@@ -16,7 +14,13 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.datasets.attribute_trees import CountedNode, Shown, counted_nodes
-from app.services.datasets.hierarchy_building import build, csv_resource, definition_of, hierarchy_resource
+from app.services.datasets.hierarchy_building import (
+    build,
+    csv_resource,
+    definition_of,
+    hierarchy_resource,
+    rows_per_leaf,
+)
 from app.services.datasets.hierarchy_child import (
     LARGE_CHARACTERS,
     LARGE_LABELS,
@@ -104,13 +108,7 @@ class HierarchyService(NamedResources):
         async with self._store.work(actor.tenant) as work:
             upload = await work.resources.get(Kind.UPLOAD, source.upload)
             columns = await read_columns(work, upload, [source.column], "/definition/leaves/column")
-        column = columns[source.column]
-        counts: Counter[str] = Counter()
-        for cell, rows in zip(column.values, column.rows_per_value.tolist(), strict=True):
-            value = cell if source.format is None else read_cell(cell, source.format)
-            if value is not None:
-                counts[value] += rows
-        return dict(counts)
+        return rows_per_leaf(columns[source.column], source)
 
 
 def is_from_data(stored: Stored) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Final
@@ -13,6 +14,7 @@ import numpy as np
 from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies import builders
 from app.domain.hierarchies.bounds import bounded
+from app.domain.hierarchies.cell_formats import read_cell
 from app.domain.hierarchies.coded import code_prefixes, coded, rare_values
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.hierarchies.hierarchy_definitions import (
@@ -34,6 +36,7 @@ from app.domain.hierarchies.hierarchy_definitions import (
     RowsDefinition,
 )
 from app.services.datasets.dataset_schema import few
+from app.services.datasets.text_columns import TextColumn
 from app.services.fingerprints import new_resource
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
 
@@ -65,6 +68,16 @@ def build(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> 
             "Shorten it, or leave its attribute without a hierarchy.",
         )
     return hierarchy
+
+
+def rows_per_leaf(column: TextColumn, source: LeafColumn) -> dict[str, int]:
+    """Rows per distinct value that is not missing, nor unreadable where a format is given."""
+    counts: Counter[str] = Counter()
+    for cell, rows in zip(column.values, column.rows_per_value.tolist(), strict=True):
+        value = cell if source.format is None else read_cell(cell, source.format)
+        if value is not None:
+            counts[value] += rows
+    return dict(counts)
 
 
 def _any(definition: HierarchyDefinition, column: Mapping[str, int] | None) -> Hierarchy:

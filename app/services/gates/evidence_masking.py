@@ -11,7 +11,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Final
 
-from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.models.criteria import CRITERIA
 from app.domain.policies.formats import format_of
 from app.domain.search.alternatives.shown import ShownRelease
 from app.services.datasets.cell_values import shown_result, without_cell_values

@@ -18,9 +18,10 @@ from app.domain.search.answers import Answers, answers_of
 from app.domain.search.blocks import SearchPlan
 from app.domain.search.budget import Halted, never
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.least_loss import LeastLossPlan, least_loss_plan
 from app.domain.search.objectives import MinLoss
 from app.domain.search.outcome import Outcome
-from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.services.gates.context import EvaluationContext
 from app.services.gates.evaluator import Evaluator, EvaluatorCost, required

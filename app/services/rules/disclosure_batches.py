@@ -17,9 +17,10 @@ from app.domain.risk.assessment import Assessment, assess
 from app.domain.risk.loss import AbsentPolicy
 from app.domain.rules.rule import RecordRule, Rule, TableRule, apply, record_rule, table_rule
 from app.domain.rules.steps import steps_between
+from app.domain.search.blocks import carry_out
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.tables.table import Table
 from app.services.rules.rule_building import rule_of_records

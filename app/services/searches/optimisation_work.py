@@ -6,20 +6,18 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-from app.domain.models.class_suppression import ClassSuppression, SmallClasses
-from app.domain.models.suppression import Order
 from app.domain.policies.objectives import objective_of
-from app.domain.rules.rule import Rule, TableRule, apply
+from app.domain.rules.rule import Rule
 from app.domain.search.alternatives.plan import AlternativesPlan
 from app.domain.search.blocks import BlockedSearch, SearchPlan
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.least_loss import LeastLossPlan, least_loss_plan
 from app.domain.search.objectives import Alternatives, MinLoss
 from app.domain.search.outcome import Outcome
 from app.domain.search.partitions.plan import BurelPlan
-from app.domain.search.plans import LeastLossPlan, least_loss_plan, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import AUTO, Solver
-from app.domain.tables.masks import rows_without_values
 from app.domain.tables.numbers import to_json_number
 from app.domain.tables.table import Table
 from app.services.fingerprints import plain
@@ -35,22 +33,20 @@ from app.services.resources import (
     document_of,
     reference,
 )
-from app.services.rules.rule_definitions import LEAST_SUPPRESS_CLASSES_BELOW
 from app.services.rules.rule_documents import (
     DICTIONARY,
     POPULATION_SHA256,
     new_rule,
-    population_suppressing_rule,
     require_rule_of,
     rule_document,
     rule_of,
-    suppressing_rule,
 )
 from app.services.runs.run_execution import Conclusion
 from app.services.scoring.assessment_documents import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.alternatives import compared
+from app.services.searches.least_loss import result_of_anonymity, rule_of_least_loss
 from app.services.searches.objectives import SearchBudget, scored_problem, solver_of
 from app.services.searches.searches import SearchPreparation, SearchQuestion, SearchWork
 
@@ -76,62 +72,6 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
             for point in shown["points"]
         ],
     }
-
-
-def result_of_anonymity(
-    outcome: AnonymityOutcome, table: Table, search: LeastLossPlan, dictionary_sha256: str | None = None
-) -> JsonObject:
-    """The result document of a search for the least loss: no ids, no times.
-
-    ``dictionary_sha256`` is of the population, where criteria compare with one.
-    """
-    rule = None
-    if outcome.rule is not None:
-        rule = _rule_of_least_loss(outcome, outcome.rule, table, search, dictionary_sha256)
-    left_out = ("levels", "n_rules", "complete")
-    return {
-        **{key: value for key, value in outcome.to_document().items() if key not in left_out},
-        "rule": rule,
-        "rules": outcome.n_rules,
-    }
-
-
-def _rule_of_least_loss(
-    outcome: AnonymityOutcome,
-    rule: Rule,
-    table: Table,
-    search: LeastLossPlan | AlternativesPlan,
-    dictionary_sha256: str | None,
-) -> JsonObject:
-    """The document of the rule, with what it suppresses beside its levels."""
-    problem = outcome.problem
-    if not isinstance(rule, TableRule) or not (outcome.suppression_allowed or outcome.suppressed_records):
-        return rule_document(rule, outcome.attributes)
-    is_any_silent = rows_without_values(apply(rule, table)[:, table.quasi_identifiers]).any()
-    if is_any_silent and not outcome.suppressed_records:
-        # Readers of a rule that suppresses classes take whoever shows nothing for suppressed.
-        return rule_document(rule, outcome.attributes)
-    order: Order = "class_by_class" if any(own.table_wide for own in problem.privacy) else "size_by_size"
-    failing = ClassSuppression(problem.privacy, problem.missing, problem.suppressed, order)
-    if failing.needs_population and dictionary_sha256 is not None:
-        records = search.suppressed_records(rule.levels)
-        return population_suppressing_rule(table, rule, failing, records, dictionary_sha256).document
-    # Small classes alone would say nothing of those who are suppressed with them.
-    below = None if is_any_silent else suppression_below(table, problem)
-    if below is None:
-        return suppressing_rule(table, rule, failing).document
-    return (
-        rule_document(rule, outcome.attributes)
-        if below < LEAST_SUPPRESS_CLASSES_BELOW
-        else suppressing_rule(table, rule, SmallClasses(below)).document
-    )
-
-
-def suppression_below(table: Table, problem: AnonymityProblem) -> int | None:
-    """The least size of classes where that is all that suppression looks at."""
-    sizes = [own.least_class_size for own in problem.privacy if own.least_class_size is not None]
-    is_plain = (problem.missing, problem.suppressed) == ("own_category", "excluded")
-    return max(sizes) if is_plain and len(sizes) == len(problem.privacy) and not table.sensitive else None
 
 
 def how_it_was_found(
@@ -244,7 +184,7 @@ class AlternativesWork(OptimisationWork):
         sha256 = None if population is None else population.sha256
 
         def written(own: AnonymityOutcome, rule: Rule) -> JsonObject:
-            return _rule_of_least_loss(own, rule, self._table, self._search, sha256)
+            return rule_of_least_loss(own, rule, self._table, self._search, sha256)
 
         made = compared(outcome, self._asked, self._table, written, question.budget.shown())
         result = plain(asdict(made))

@@ -161,7 +161,7 @@ def test_what_does_not_go_together_is_told_before_anything_starts(table, tmp_pat
 
 
 def test_a_release_is_written_as_it_will_be_read(table, tmp_path):
-    from app.cli.described_releases import release_file
+    from app.cli.anonymise import release_file
 
     described(table, "-o", tmp_path / "t.toml")
     (tmp_path / "t.toml").write_text(

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from app.domain.analyses.catalogue import CRITERIA
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.beta_likeness import BetaLikeness
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.delta_disclosure import DeltaDisclosure
 from app.domain.models.distinct_l_diversity import DistinctLDiversity, at_least_values
 from app.domain.models.k_anonymity import KAnonymity

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from app.domain.analyses.catalogue import CRITERIA
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import Criterion
 
 APP = Path(__file__).parents[3] / "app"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.domain.analyses.catalogue import CRITERIA
 from app.domain.gates.protection import WorstCase, greatest_loss
 from app.domain.gates.reading import Columns, Reading, reading_of
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.judging import AloneRecords
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.risk.models import RiskModel

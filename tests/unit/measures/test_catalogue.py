@@ -17,10 +17,11 @@ from app.api.schemas.catalogue import CATALOGUE
 from app.api.schemas.measurements import REQUESTS, RESULTS, NewMeasurement
 from app.api.schemas.solvers import NAMES
 from app.api.schemas.solvers import REQUESTS as SOLVER_REQUESTS
-from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue import choices as catalogue
 from app.domain.catalogue.catalogue_types import Guarantee, Need
 from app.domain.losses.loss import LossKind
+from app.domain.models.criteria import CRITERIA
 from app.domain.risk.models import ModelName
 from app.domain.risk.utility import Model
 from app.domain.search.catalogue import SEARCHES
@@ -156,6 +157,7 @@ def test_the_catalogue_lists_what_the_rooms_accept():
     assert [entry.name for entry in CATALOGUE.measures] == [measure.name for measure in MEASURES]
     assert [entry.name for entry in CATALOGUE.searches] == [search.name for search in SEARCHES]
     assert [entry.name for entry in CATALOGUE.criteria] == [criterion.kind for criterion in CRITERIA]
+    assert tuple(own for measure in MEASURES for own in measure.criteria) == CRITERIA
     for choices, listed, accepted in (
         (catalogue.RISK_MODELS, CATALOGUE.risk_models, ModelName),
         (catalogue.SENSITIVITY_FAMILIES, CATALOGUE.sensitivity_families, Family),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.analyses.catalogue import MEASURES
+from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import BY_ROWS, COUNTS_PERSONS
 
 PAGE = Path(__file__).parents[3] / "docs" / "privacy-models.md"

@@ -18,7 +18,7 @@ from app.domain.risk.assessment import assess
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.sensitivity.sensitivity import constant_sensitivity
 from tests.unit.criteria.judged_classes import judged
 from tests.unit.measures.diversity_tables import flat, measured, table

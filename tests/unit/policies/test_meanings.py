@@ -10,7 +10,7 @@ from typing import Annotated
 import pytest
 from annotated_types import doc
 
-from app.domain.analyses.catalogue import CRITERIA, MEASURES
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.meanings import (
     ASIDE,
     FAILING,
@@ -27,6 +27,7 @@ from app.domain.catalogue.meanings import (
     Range,
 )
 from app.domain.catalogue.result_values import found_in, values_of
+from app.domain.models.criteria import CRITERIA
 from app.domain.policies.objectives import marks_of
 from app.domain.policies.requirements import VALUES_OF
 from app.domain.policies.thresholds import SCORE_VALUES

@@ -7,9 +7,10 @@ import numpy as np
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.utility import build_utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.solvers import SOLVERS
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import ConstantWeight

@@ -28,9 +28,10 @@ from app.domain.search.aggregate.approximation import (
 )
 from app.domain.search.aggregate.chain_records import ChainRecord
 from app.domain.search.aggregate.programmes import Rows, greatest, least_maximum_closure
+from app.domain.search.blocks import carry_out
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import Approx
 from app.domain.sensitivity.sensitivity import constant_sensitivity

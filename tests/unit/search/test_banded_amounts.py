@@ -18,7 +18,7 @@ from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.l_diversity import DistinctLDiversity
 from app.domain.rules.rule import apply
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.tables.table import Table
 
 AMOUNTS = [str(n) for n in range(24)]

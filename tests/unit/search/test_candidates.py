@@ -12,11 +12,12 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import RecordRule, TableRule
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.catalogue import SEARCHES, entry_of
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import (
     SOLVERS,

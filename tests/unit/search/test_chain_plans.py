@@ -14,12 +14,13 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.attackers import DictionarySet
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices.chains import ChainInstance
 from app.domain.search.large_lattices.plan import ChainPlan, solve
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.instance import RecordInstance
 from app.domain.search.record_rules.plan import RecordPlan

@@ -11,6 +11,7 @@ from app.domain.dictionaries.dictionary import Dictionary, link_identity
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.large_lattices.chains import ChainInstance
@@ -18,7 +19,7 @@ from app.domain.search.large_lattices.plan import ChainPlan
 from app.domain.search.lattices.search import search_lattice
 from app.domain.search.objectives import MaxUtility, MinRisk
 from app.domain.search.outcome import Bounds
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_risk import ScoredLattice
 from app.domain.search.record_rules import instance as record_instance

@@ -26,12 +26,12 @@ from app.domain.models.rho_privacy import RhoPrivacy
 from app.domain.rules.rule import CellRule, RecordRule, TableRule, apply
 from app.domain.search.budget import Budget
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.search.local_recoding.cells import Cells, cell_loss_of
 from app.domain.search.local_recoding.class_criteria import ClassCriteria
 from app.domain.search.local_recoding.class_losses import recoding_loss_of
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.local_recoding.recoding import Recoding
-from app.domain.search.plans import least_loss_plan
 from app.domain.tables.table import Table
 from tests.unit.search.least_loss_tables import read
 

@@ -16,7 +16,7 @@ from app.domain.models.prosecutor_risk import AverageRisk
 from app.domain.models.suppression import Order
 from app.domain.rules.rule import TableRule
 from app.domain.search.full_domain.problem import AnonymityOutcome, AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.tables.table import Table
 
 

@@ -16,11 +16,11 @@ from app.domain.risk.assessment import assess
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
-from app.domain.search.blocks import cost_of
+from app.domain.search.blocks import carry_out, cost_of
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.solvers import SOLVERS, BranchAndBound, Enumeration
 from app.domain.sensitivity.sensitivity import build_sensitivity, constant_sensitivity

@@ -8,9 +8,10 @@ import pytest
 from app.domain.counting.counter import dictionary_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.risk.utility import Utility
+from app.domain.search.blocks import carry_out
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
-from app.domain.search.plans import carry_out, plan
+from app.domain.search.plans import plan
 from app.domain.search.problem import Problem
 from app.domain.search.record_rules.knapsack import unit_of
 from app.domain.sensitivity.sensitivity import build_sensitivity

@@ -16,11 +16,11 @@ from app.domain.risk.attackers import DictionarySet, assess_set
 from app.domain.risk.models import RiskModel
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule, apply
-from app.domain.search.blocks import cost_of
+from app.domain.search.blocks import carry_out, cost_of
 from app.domain.search.budget import Budget
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import Lagrangian, MaxUtility, MinRisk
-from app.domain.search.plans import carry_out, plan, plan_frontier
+from app.domain.search.plans import plan, plan_frontier
 from app.domain.search.problem import FrontierProblem, Problem
 from app.domain.search.record_rules import knapsack
 from app.domain.search.record_rules import knapsack as compromises

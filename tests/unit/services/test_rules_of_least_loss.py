@@ -12,10 +12,10 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.k_map import KMap
 from app.domain.rules.rule import apply
 from app.domain.search.full_domain.problem import AnonymityProblem
-from app.domain.search.plans import least_loss_plan
+from app.domain.search.least_loss import least_loss_plan
 from app.domain.tables.table import Table
 from app.services.rules.rule_documents import rule_of
-from app.services.searches.optimisation_work import result_of_anonymity
+from app.services.searches.least_loss import result_of_anonymity
 
 TREE = Hierarchy.from_parents({"a": [None], "b": [None]})
 ILLNESS = Hierarchy.from_parents({"flu": [None], "cold": [None]})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.analyses.catalogue import CRITERIA
+from app.domain.models.criteria import CRITERIA
 from app.web.policies import condition_in_words
 
 MODEL = {"kind": "alpha_k_anonymity", "k": 2, "alpha": 0.5}

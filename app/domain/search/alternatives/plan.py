@@ -33,10 +33,10 @@ from app.domain.search.end_levels import table_of_ends
 from app.domain.search.full_domain.plan import RULES_HELD
 from app.domain.search.full_domain.problem import AnonymityOutcome, criterion_document
 from app.domain.search.full_domain.verdicts import Judge
+from app.domain.search.least_loss import LeastLossPlan, least_loss_plan
 from app.domain.search.local_recoding.plan import RecodingPlan
 from app.domain.search.objectives import Alternatives
 from app.domain.search.outcome import Bounds
-from app.domain.search.plans import LeastLossPlan, least_loss_plan
 from app.domain.tables.table import Table
 
 Q = TypeVar("Q")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from app.services.datasets.arrow_arrays import text_array
 from app.services.datasets.ingest import faults
 from app.services.datasets.ingest.dialect import BLANKS, Dialect, UploadLimits
 
@@ -62,6 +63,7 @@ def _cells(column: Any, trim: bool, missing: Sequence[str]) -> Any:  # noqa: ANN
     if trim:
         column = pc.utf8_trim(column, characters=BLANKS)
     if missing:
-        marked = pc.is_in(column, value_set=pa.array(missing, column.type))
-        column = pc.if_else(marked, pa.scalar(None, column.type), column)
+        # Whatever makes an array of a list, or a null, loads pandas, to see whether it is one of its own.
+        marked = pc.is_in(column, value_set=text_array(missing).cast(column.type))
+        column = pc.case_when(pc.make_struct(pc.invert(marked)), column)
     return column
