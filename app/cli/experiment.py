@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +18,7 @@ from app.cli.operations import Operations
 from app.cli.shared_arguments import add_json_argument
 
 if TYPE_CHECKING:
-    from app.experiments.report import Report, ResultTable
+    from app.experiments.report import Effort, Report, ResultTable
 
 
 _OF_CENSUS: Final = ("X14", "B")
@@ -26,7 +30,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "experiment",
         description="Repeat experiments of the founding papers on synthetic data. Claims marked exact are "
-        "provable: status 1 means that one of them failed. Qualitative claims are reported.",
+        "provable: status 1 means that one of them failed. Qualitative claims are reported. Several "
+        "experiments run beside each other, one per processor.",
     )
     parser.add_argument(
         "names",
@@ -89,14 +94,18 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         variables = SEVEN_VARIABLES if is_seven else VARIABLES
         census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
     folder = None if arguments.output is None else arguments.output / "cells"
-    cells = Cells(folder, lambda text: print(f"privacy-risk: {text}", file=sys.stderr, flush=True))
     effort = Effort(
-        arguments.seeds, arguments.records, arguments.entities, census, cells, arguments.commuters
+        arguments.seeds,
+        arguments.records,
+        arguments.entities,
+        census,
+        Cells(folder, _say),
+        arguments.commuters,
     )
-    reports = []
-    for experiment in experiments:
-        report = experiment.run(effort)
+    reports, found = [], 0
+    for report, cells_found in _carried_out([own.id for own in experiments], effort):
         reports.append(report)
+        found += cells_found
         if not arguments.json:
             print("\n".join(_lines(report)), flush=True)
         if arguments.output is not None:
@@ -110,11 +119,37 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
                     report.setting,
                 )
                 (arguments.output / f"{picture.name}.svg").write_text(svg)
-    if cells.found:
-        cells.say(f"{cells.found} cells of earlier runs were found in {folder}.")
+    if found:
+        _say(f"{found} cells of earlier runs were found in {folder}.")
     if arguments.json:
         print(json.dumps({"experiments": [r.to_document() for r in reports]}, ensure_ascii=False))
     return 0 if all(report.holds for report in reports) else 1
+
+
+def _say(text: str) -> None:
+    print(f"privacy-risk: {text}", file=sys.stderr, flush=True)
+
+
+def _carried_out(names: Sequence[str], effort: Effort) -> Iterator[tuple[Report, int]]:
+    """The reports in their order, with the cells of earlier runs in each; one process per processor."""
+    if len(names) == 1:
+        yield _report(names[0], effort)
+        return
+    pool = ProcessPoolExecutor(min(len(names), os.cpu_count() or 1), mp_context=get_context("spawn"))
+    try:
+        yield from pool.map(partial(_report, effort=effort), names)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _report(name: str, effort: Effort) -> tuple[Report, int]:
+    """The report of one experiment, and how many cells of earlier runs it is made of."""
+    from app.experiments.catalogue import chosen
+
+    (experiment,) = chosen((name,))
+    before = effort.cells.found
+    report = experiment.run(effort)
+    return report, effort.cells.found - before
 
 
 def _at_least(least: int) -> Callable[[str], int]:

@@ -40,13 +40,18 @@ ASKED = [
     ("visits.csv", "--quasi-identifiers", "zip", "--sensitive", "illness"),
     ("strays.csv", "--quasi-identifiers", "born", "zip", "--missing-marker", "n/a", "--missing-marker", ""),
     ("packed.csv.gz", "--quasi-identifiers", "born", "sex"),
+    ("members.csv", "--quasi-identifiers", "zip", "--sensitive", "illness", "--hierarchy", "zip=zip.csv"),
 ]
 
 
 @pytest.fixture
-def tables(tmp_path):
+def tables(tmp_path, monkeypatch):
     for name, content in TABLES.items():
         (tmp_path / name).write_bytes(content)
+    (tmp_path / "zip.csv").write_text("".join(f"{13000 + i};1300*;*\n" for i in range(7)))
+    (tmp_path / "short.csv").write_text("13000;*\n")
+    (tmp_path / "zip.json").write_text(json.dumps({"kind": "masking", "side": "right"}))
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
@@ -74,13 +79,11 @@ async def test_signs_that_people_have_several_rows_are_looked_for(console, capsy
     "more",
     [
         ("--quasi-identifiers", "zip", "--level", "zip=1"),
-        ("--quasi-identifiers", "zip", "--hierarchy", "zip=zip.csv"),
+        ("--quasi-identifiers", "zip", "--hierarchy", "zip=short.csv"),
         ("--quasi-identifiers", "nothing"),
     ],
 )
 async def test_what_takes_more_is_asked_of_a_service(console, capsys, monkeypatch, tables, more):
-    (tables / "zip.csv").write_text("".join(f"{13000 + i};*\n" for i in range(7)))
-    monkeypatch.chdir(tables)
     told = []
     for is_small in (True, False):
         monkeypatch.setattr(profile, "is_small", lambda _, small=is_small: small)
@@ -130,10 +133,6 @@ ANONYMISED = [
 @pytest.mark.parametrize("asked", ANONYMISED, ids=lambda own: " ".join(own))
 async def test_it_is_the_release_that_the_service_makes(console, capsys, monkeypatch, tables, asked):
     table, *more = asked
-    (tables / "zip.csv").write_text("".join(f"{13000 + i};1300*;*\n" for i in range(7)))
-    (tables / "short.csv").write_text("13000;*\n")
-    (tables / "zip.json").write_text(json.dumps({"kind": "masking", "side": "right"}))
-    monkeypatch.chdir(tables)
     told = []
     for is_small in (True, False):
         monkeypatch.setattr(anonymise, "is_small", lambda _, small=is_small: small)
