@@ -9,6 +9,8 @@ from app.domain.classes.released import Release
 from app.domain.tables.table import Table
 
 ONE_RECORD_PER_PERSON: Final = "one_record_per_person"
+NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
+"""Refuted by a release that shows the drawn attribute of the same records as it is."""
 
 
 def found_by_the_rest(attribute: str) -> str:
@@ -40,7 +42,7 @@ def one_record_per_person(table: Table) -> Hypothesis:
 def not_shown_otherwise(attribute: str) -> Hypothesis:
     """What is assumed of releases that do not draw the attribute."""
     return Hypothesis(
-        "not_shown_otherwise",
+        NOT_SHOWN_OTHERWISE,
         "assumed",
         f"No other release is taken to show {attribute!r} of these records as it is.",
     )

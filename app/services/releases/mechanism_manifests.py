@@ -13,13 +13,18 @@ from typing import Any, Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
-from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
-from app.domain.mechanisms.guarantee_models import worth
+from app.domain.mechanisms.common_hypotheses import NOT_SHOWN_OTHERWISE, ONE_RECORD_PER_PERSON
+from app.domain.mechanisms.dirichlet_guarantees import TOTALS_ARE_PUBLIC, VALUES_ARE_DECLARED
+from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, DIFFERENTIAL_PRIVACY, worth
 from app.domain.mechanisms.mechanism import MechanismPlan
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.public_dictionary import DICTIONARY_IS_PUBLIC
 from app.domain.mechanisms.public_domains import DOMAIN_IS_PUBLIC, DRAWN_BEFORE
-from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
+from app.domain.mechanisms.several_draws import (
+    bounded_guarantee_together,
+    guarantee_together,
+    private_guarantee_together,
+)
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from app.services.datasets.cell_values import without_cell_values
@@ -40,6 +45,13 @@ _NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
 }
 _CARRIED: Final = (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC, DICTIONARY_IS_PUBLIC.id)
 """What draws of whole records rest on together as each of them does, if any does or may do."""
+_CARRIED_OF_VALUES: Final = (
+    TOTALS_ARE_PUBLIC,
+    DOMAIN_IS_PUBLIC,
+    NOT_SHOWN_OTHERWISE,
+    VALUES_ARE_DECLARED,
+)
+"""The same of draws that replace one value of a record, where totals are public."""
 NOT_COMPARED: Final = (
     "Something was drawn, or deleted that was given out, of which it is not known whether it has any of "
     "these people."
@@ -193,6 +205,16 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
             carried = [own if own.holds == "no" else replace(own, **_NOT_KNOWN_OF_ALL) for own in carried]
             carried += [Hypothesis(own, **_NOT_KNOWN_OF_ALL) for own in _CARRIED if own not in rests_on]
         stated = [_promised_privacy(own) for own in draws]
+        bounded = [own for own in promised if own["model"] == BOUNDED_PRIVACY]
+        attributes = attributes_of(bounded)
+        if len(attributes) == 1 and len(bounded) + sum(own is not None for own in stated) == len(draws):
+            rests_on = {own["id"] for one in bounded for own in one["hypotheses"]}
+            carried = [_weakest(bounded, own) for own in (*_CARRIED, *_CARRIED_OF_VALUES) if own in rests_on]
+            of_records = [own for own in stated if own is not None]
+            replacing = [own["parameters"] for own in bounded]
+            (name,) = attributes
+            found = bounded_guarantee_together(name, replacing, of_records, carried)
+            return _with_known(plain(asdict(found)), refuted.get(name))
         weakest = min((own["status"] for own in promised), key=worth)
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
     # Another delivery may call it otherwise.
@@ -214,11 +236,12 @@ def _promised_privacy(release: Stored | Draw) -> Mapping[str, float | str] | Non
         declared = {} if release.least_records is None else {"least_records": release.least_records}
         # They come from such parameters, and become the same again.
         return {"epsilon": float(release.loss.epsilon), "delta": float(release.loss.delta), **declared}
-    if not hides_records(release):
-        return None
-    (guarantee,) = release.summary["mechanism"]["guarantees"]
-    parameters: Mapping[str, float | str] = guarantee["parameters"]
-    return parameters
+    stated = (
+        own["parameters"]
+        for own in release.summary["mechanism"]["guarantees"]
+        if own["model"] == DIFFERENTIAL_PRIVACY
+    )
+    return next(stated, None)
 
 
 def _published(release: Stored) -> object | None:
