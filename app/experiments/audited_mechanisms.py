@@ -1,4 +1,4 @@
-"""D5: audits of every mechanism that promises differential privacy of records, and of some that are broken on purpose."""
+"""D5: audits of every mechanism that promises differential privacy of records, and of broken ones."""
 
 from __future__ import annotations
 

@@ -74,7 +74,11 @@ def guarantees_of(
             "anything is drawn: a table with another value is refused, which tells that one bit.",
         ),
     )
-    stated = {"epsilon": epsilon, "attribute": name, "neighbours": "replace_drawn_value"}
+    stated: dict[str, float | str] = {
+        "epsilon": epsilon,
+        "attribute": name,
+        "neighbours": "replace_drawn_value",
+    }
     slack = "" if delta == 0 else f", apart from a slack of δ = {delta:.6g}"
     bounded = PrivacyGuarantee(
         model=BOUNDED_PRIVACY,

@@ -51,6 +51,10 @@ from app.domain.tables.table import no_attribute
 
 PLACES: Final = 12
 """Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
+MOST_PEOPLE_OF_TAILS: Final = 1_000
+MOST_PEOPLE_OF_ALL_TAILS: Final = 5_000
+"""With e^ε of at most 3 no count is far above its cap: up to so many people tails are summed, of one size and
+of all different ones."""
 SECONDS_PER_SIZE: Final = 0.02
 SECONDS_PER_PERSON: Final = 5e-7
 BYTES_PER_PERSON: Final = 100
@@ -286,8 +290,19 @@ class _People:
         return tuple(self.prior(n, self.asked.ratio_epsilon) for n in self.sizes[0].tolist())
 
     def prior(self, n: int, epsilon: Fraction) -> Prior | None:
-        """Of one size, with another ε."""
-        return prior_of(n, len(self.domain), epsilon, as_written(self.asked.delta), self.asked.certificate)
+        """Of one size, with this ε; where tails are too much work by ``pure``."""
+        delta, certificate = as_written(self.asked.delta), self.asked.certificate
+        if certificate == "exact_tail" and n > MOST_PEOPLE_OF_TAILS and lower_gamma(epsilon) <= 2:
+            return prior_of(n, len(self.domain), epsilon, delta, "pure")
+        return prior_of(n, len(self.domain), epsilon, delta, certificate)
+
+    @property
+    def is_too_much_work(self) -> bool:
+        """Whether the tails of all sizes are too many to be summed."""
+        if self.asked.certificate != "exact_tail" or lower_gamma(self.asked.ratio_epsilon) > 2:
+            return False
+        sizes = self.sizes[0]
+        return bool(sizes[-1] > MOST_PEOPLE_OF_TAILS or sizes.sum() > MOST_PEOPLE_OF_ALL_TAILS)
 
     @cached_property
     def numbers(self) -> PeopleDrawn:
@@ -321,7 +336,15 @@ def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> st
 
 def _missing(people: _People) -> Iterator[Fault]:
     yield from rule_faults(people.context, people.asked.rule_is_public)
-    if None in people.priors:
+    if people.is_too_much_work:
+        yield Fault(
+            "/mechanism/certificate",
+            "too-much-work",
+            f"With e^epsilon of at most 3 tails are summed of partitions of up to {MOST_PEOPLE_OF_TAILS:,} "
+            f"people, whose different sizes add up to at most {MOST_PEOPLE_OF_ALL_TAILS:,}.",
+            "Give an epsilon above 1.0986123, or the certificate pure with a delta of 0.",
+        )
+    elif None in people.priors:
         n = int(people.sizes[0][people.priors.index(None)])
         yield Fault(
             "/mechanism/epsilon",
@@ -335,9 +358,9 @@ def _missing(people: _People) -> Iterator[Fault]:
 def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
     people = _People.of(context, parameters)
     missing, n = tuple(_missing(people)), context.table.n_records
-    is_drawn = None not in people.priors
+    is_drawn = not people.is_too_much_work and None not in people.priors
     (sizes, times), cells = people.sizes, len(people.domain)
-    median = int(np.repeat(sizes, times)[times.sum() // 2]) if len(sizes) > 1 else int(sizes[0])
+    median = int(sizes[np.searchsorted(np.cumsum(times), times.sum() // 2, side="right")])
     constants: dict[str, float] = {
         "partitions": int(times.sum()),
         "size_least": int(sizes[0]),

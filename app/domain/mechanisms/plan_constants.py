@@ -146,7 +146,8 @@ DIRICHLET_CONSTANTS: Final[Mapping[str, str]] = {
     "delta_of_table": "The same of any partition: the sum, at most 1.",
     "noise_share": "The share of the drawn people who are expected to be of the prior.",
     **{
-        f"noise_share_at_epsilon_{epsilon:g}": f"The same of a median partition with ε = {epsilon:g}."
+        f"noise_share_at_epsilon_{epsilon:g}": f"The same of a median partition with ε = {epsilon:g}; where "
+        "tails are too much work, at most."
         for epsilon in EPSILONS_COMPARED
     },
 }

@@ -206,13 +206,13 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
             carried += [Hypothesis(own, **_NOT_KNOWN_OF_ALL) for own in _CARRIED if own not in rests_on]
         stated = [_promised_privacy(own) for own in draws]
         bounded = [own for own in promised if own["model"] == BOUNDED_PRIVACY]
-        attributes = attributes_of(bounded)
-        if len(attributes) == 1 and len(bounded) + sum(own is not None for own in stated) == len(draws):
+        replaced = attributes_of(bounded)
+        if len(replaced) == 1 and len(bounded) + sum(own is not None for own in stated) == len(draws):
             rests_on = {own["id"] for one in bounded for own in one["hypotheses"]}
             carried = [_weakest(bounded, own) for own in (*_CARRIED, *_CARRIED_OF_VALUES) if own in rests_on]
             of_records = [own for own in stated if own is not None]
             replacing = [own["parameters"] for own in bounded]
-            (name,) = attributes
+            (name,) = replaced
             found = bounded_guarantee_together(name, replacing, of_records, carried)
             return _with_known(plain(asdict(found)), refuted.get(name))
         weakest = min((own["status"] for own in promised), key=worth)

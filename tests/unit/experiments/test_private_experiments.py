@@ -13,6 +13,7 @@ import pytest
 from app.domain.mechanisms.audit_tables import draws_of
 from app.domain.mechanisms.catalogue import MECHANISMS
 from app.domain.mechanisms.exchange_bounds import exchange_factor, exchange_tail
+from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
 from app.domain.mechanisms.histogram_laws import (
     both_orders,
     greatest_delta,
