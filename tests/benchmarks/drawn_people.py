@@ -53,8 +53,8 @@ def rows(data: Path | None, report: Report) -> None:
                 "share_of_occurring_pairs_by_numpy": by_numpy,
             },
             same_result=np.array_equal(drawn, counts) and abs(copied - by_numpy) < 0.1,
-            detail=f"least of {REPEATS} runs, with priors that the plan takes {planned.least:.3g} s to find; the "
-            f"baseline draws {BY_NUMPY:,} destinations and is extrapolated from these, its draws are not "
+            detail=f"least of {REPEATS} runs, with priors that the plan takes {planned.least:.3g} s to find; "
+            f"the baseline draws {BY_NUMPY:,} destinations and is extrapolated from these, its draws are not "
             "exact. Totals are compared, and the share of drawn people whose pair occurs among the people",
             bar_seconds=1.5,
         )
