@@ -62,7 +62,7 @@ async def test_people_are_planned_drawn_and_published_with_their_guarantees(clie
     assert plan["missing"] == []
     assert (plan["seconds"], plan["bytes"]) == (None, None)
     constants = plan["constants"]
-    sizes = [constants[name] for name in ("partitions", "size_least", "size_greatest", "values")]
+    sizes = [constants[name] for name in ("partitions", "size_median", "size_greatest", "values")]
     assert sizes == [2, 30, 30, 3]
     assert 0 < constants["delta_of_partition"] <= 1e-6
     assert constants["delta_of_table"] == pytest.approx(2 * constants["delta_of_partition"])

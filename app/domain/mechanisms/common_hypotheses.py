@@ -10,7 +10,6 @@ from app.domain.tables.table import Table
 
 ONE_RECORD_PER_PERSON: Final = "one_record_per_person"
 NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
-"""Refuted by a release that shows the drawn attribute of the same records as it is."""
 
 
 def found_by_the_rest(attribute: str) -> str:

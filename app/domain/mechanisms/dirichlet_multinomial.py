@@ -3,14 +3,12 @@
 How many people each combination of the partition's attributes has is public and published exactly. In each
 partition as many people are drawn as it has, by a Pólya urn of its people and of a prior that is equal for
 all values that the drawn attribute can have (Machanavajjhala (2008), chapter 4, corrected; earlier in
-Machanavajjhala et al. (2008)). Values are those that a public hierarchy declares, at the level of a public
-rule; the prior is the least that the certificate finds.
+Machanavajjhala et al. (2008)). Values are those of a public hierarchy, at the level of a public rule.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -30,12 +28,12 @@ from app.domain.mechanisms.dirichlet_calibration import (
     noise_share,
     proven_delta,
 )
-from app.domain.mechanisms.dirichlet_guarantees import PeopleDrawn, guarantees_of, warnings_of
+from app.domain.mechanisms.dirichlet_guarantees import guarantees_of, warnings_of
 from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.plan_constants import DIRICHLET_CONSTANTS, EPSILONS_COMPARED
-from app.domain.mechanisms.polya_urn import LARGEST_BOUND, Urns
+from app.domain.mechanisms.polya_urn import Urns, is_drawable
 from app.domain.mechanisms.private_release import (
     PublishedPrivately,
     RuleIsPublic,
@@ -51,10 +49,10 @@ from app.domain.tables.table import no_attribute
 
 PLACES: Final = 12
 """Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
-MOST_PEOPLE_OF_TAILS: Final = 1_000
-MOST_PEOPLE_OF_ALL_TAILS: Final = 5_000
-"""With e^ε of at most 3 no count is far above its cap: up to so many people tails are summed, of one size and
-of all different ones."""
+SLOW: Final = 2.5
+MOST_SQUARES: Final = 500_000
+"""With a smaller e^ε − 1 no count is far above its cap, and tails are long: they are summed while the squares
+of the different sizes add up to so many for each value."""
 SECONDS_PER_SIZE: Final = 0.02
 SECONDS_PER_PERSON: Final = 5e-7
 BYTES_PER_PERSON: Final = 100
@@ -109,96 +107,52 @@ class DirichletMultinomial:
                 "The certificate pure has a delta of 0; each other one has a delta above 0.",
                 "Give both, such as exact_tail with a delta of 0.000001; or leave both out.",
             )
-        if self.certificate == "reference_sample" and lower_gamma(self.ratio_epsilon) <= 2:
+        if self.certificate == "reference_sample" and lower_gamma(as_written(self.epsilon)) <= 2:
             raise InvalidInput.of(
                 "/certificate",
                 "epsilon-too-small",
                 f"A reference sample needs e^epsilon above 3; epsilon is {self.epsilon:.6g}.",
                 "Give an epsilon above 1.0986123, or the certificate exact_tail or pure.",
             )
-        if len(set(self.partition)) < len(self.partition):
-            raise InvalidInput.of(
-                "/partition", "duplicate-attribute", "An attribute is named twice.", "Name each once."
-            )
-
-    @property
-    def ratio_epsilon(self) -> Fraction:
-        """ε, exactly."""
-        return as_written(self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedDirichletMultinomial(PublishedPrivately):
     """What is published beside the rows."""
 
-    what_rows_are = (
-        "drawn people, of whom some are copies of people and some of nobody, which nothing tells apart"
-    )
-    why_not_counted = (
-        "its people are drawn from those drawn before, too, and no error of their counts is computed"
-    )
+    what_rows_are = "drawn people: copies of people, and others, which nothing tells apart"
+    why_not_counted = "people are drawn from those drawn before, and no error of their counts is computed"
     attribute: Annotated[ColumnName, doc("The attribute that was drawn.")]
-    partition: Annotated[
-        tuple[ColumnName, ...], doc("Those whose combinations have as many people as before.")
-    ]
+    partition: Annotated[tuple[ColumnName, ...], doc("The public attributes, published as they are.")]
     epsilon: Annotated[float, doc("ε of the guarantee.")]
     delta: Annotated[float, doc("δ of the guarantee, of a partition.")]
     certificate: Annotated[Certificate, doc("What proves it.")]
     cells: Annotated[int, doc("Values that could be drawn.")]
     sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
-    priors: Annotated[
-        tuple[float, ...],
-        doc(
-            "α of each size: of n people, k with a value, (k + α)·n / (n + cells·α) are expected to show it."
-        ),
-    ]
-
-
-@dataclass(frozen=True)
-class Prior:
-    """α = ``numerator`` / ``scale`` of a value in a partition, and the δ that is proved with it."""
-
-    numerator: int
-    scale: int
-    delta: float
-
-    @property
-    def alpha(self) -> Fraction:
-        """The prior of one value."""
-        return Fraction(self.numerator, self.scale)
+    priors: Annotated[tuple[float, ...], doc("α of each: a value of k is expected of (k + α)·n/(n + K·α).")]
 
 
 @lru_cache(maxsize=2**14)
 def prior_of(
     n: int, cells: int, epsilon: Fraction, delta: Fraction, certificate: Certificate
-) -> Prior | None:
-    """The least prior found of so many people whose urn draws words of 64 bits; None if there is none.
+) -> tuple[Fraction, float] | None:
+    """The least prior found whose urn draws words of 64 bits, and its δ; None if there is none.
 
-    Where 12 decimal places are too many it is rounded up to fewer and proved anew; if that fails, which more
-    noise can do to a tail by its threshold alone, it is the one of ``pure``.
+    Where 12 decimal places are too many it is rounded up to fewer and proved anew, else that of ``pure`` is.
     """
-    least = calibrate(n, cells, epsilon, delta, certificate)
-    pure = calibrate(n, cells, epsilon, 0, "pure")
-    for places in range(PLACES, -1, -1):
-        scale = 10**places
-        for alpha in dict.fromkeys((least.alpha, pure.alpha)):
-            numerator = math.ceil(alpha * scale)
-            if 2 * scale * n + cells * numerator > LARGEST_BOUND:
-                continue
-            rounded = Fraction(numerator, scale)
-            proven = (
-                least.delta
-                if rounded == least.alpha
-                else proven_delta(n, cells, rounded, epsilon, certificate)
-            )
-            if Fraction(proven) <= delta:
-                return Prior(numerator, scale, proven)
+    choices = [calibrate(n, cells, epsilon, delta, own).alpha for own in (certificate, "pure")]
+    for scale in (10**places for places in range(PLACES, -1, -1)):
+        for alpha in (Fraction(math.ceil(own * scale), scale) for own in choices):
+            if is_drawable(n, alpha, cells):
+                proven = proven_delta(n, cells, alpha, epsilon, certificate)
+                if Fraction(proven) <= delta:
+                    return alpha, proven
     return None
 
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """The people as a rule leaves them, and what each part of the table is for."""
+    """The people as a rule leaves them; ``column`` is the place of the attribute that is drawn."""
 
     context: MechanismContext
     asked: DirichletMultinomial
@@ -207,49 +161,44 @@ class _People:
     @classmethod
     def of(cls, context: MechanismContext, asked: DirichletMultinomial) -> _People:
         """InvalidInput unless all shown attributes but one are a public partition."""
-        table, shown = context.table, shown_attributes(context)
-        faults = []
+        table, shown, pointer = context.table, shown_attributes(context), "/mechanism/partition"
         for at, name in enumerate(asked.partition):
             if name not in table.attributes:
-                faults.append(no_attribute(f"/mechanism/partition/{at}", name, table.attributes))
-            elif name in table.sensitive and name in shown:
-                faults.append(
-                    Fault(
-                        f"/mechanism/partition/{at}",
-                        "not-public",
-                        f"{name!r} is sensitive: how many people have which value of it would be published "
-                        "exactly.",
-                        "Draw it, suppress it by a rule, or give it another role if it is public.",
-                    )
+                raise InvalidInput([no_attribute(f"{pointer}/{at}", name, table.attributes)])
+            if name in table.sensitive and name in shown:
+                raise InvalidInput.of(
+                    f"{pointer}/{at}",
+                    "not-public",
+                    f"{name!r} is sensitive, and how many people have which value of it would be published.",
+                    "Draw it, suppress it by a rule, or give it another role if it is public.",
                 )
-        refuse(faults)
-        drawn = [name for name in shown if name not in asked.partition]
+        drawn = [cls(context, asked, table.position(own)) for own in shown if own not in asked.partition]
         if not drawn:
             raise InvalidInput.of(
-                "/mechanism/partition",
+                pointer,
                 "nothing-drawn",
                 "All attributes that are shown are in the partition: none is drawn.",
                 "Leave out of the partition the one attribute that is not public.",
             )
-        found = cls(context, asked, table.position(drawn[0]))
+        cells = math.prod(len(own.domain) for own in drawn)
         if len(drawn) > 1:
-            cells = math.prod(len(cls(context, asked, table.position(name)).domain) for name in drawn)
             raise InvalidInput.of(
-                "/mechanism/partition",
+                pointer,
                 "several-drawn",
-                f"{len(drawn)} attributes are outside of the partition: {', '.join(map(repr, drawn[:5]))}. "
-                f"Drawn together they could have {cells:,} values, each with a prior; one is drawn.",
+                f"{len(drawn)} attributes are outside of the partition: "
+                f"{', '.join(repr(own.name) for own in drawn[:5])}. Drawn together they could have "
+                f"{cells:,} values, each with a prior; one is drawn.",
                 "Name those that are public, suppress others by a rule, or make one attribute of them with a "
                 "hierarchy that declares its values.",
             )
-        if len(found.domain) == 1:
+        if cells == 1:
             raise InvalidInput.of(
-                "/mechanism/partition",
+                pointer,
                 "one-value",
-                f"{found.name!r} can have one value only: everybody has it, and nothing is drawn.",
+                f"{drawn[0].name!r} can have one value only: everybody has it, and nothing is drawn.",
                 "Draw another attribute, or give a rule with a less general level.",
             )
-        return found
+        return drawn[0]
 
     @property
     def name(self) -> str:
@@ -270,14 +219,11 @@ class _People:
 
     @cached_property
     def partitions(self) -> DistinctRows:
-        """People who agree in all attributes but the one that is drawn."""
+        """People who agree in all attributes but the one that is drawn; without others all do."""
         table = self.context.table
         others = [j for j in range(table.n_attributes) if j != self.column]
-        if not others:
-            n, none = table.n_records, np.empty((1, 0), dtype=np.int32)
-            return DistinctRows(none, np.array([n]), np.zeros(n, dtype=np.int32))
-        sizes = [table.sizes[j] for j in others]
-        return distinct_rows([self.shown[:, j] for j in others], sizes, table.n_records)
+        columns = [self.shown[:, j] for j in others] or [np.zeros(table.n_records, dtype=np.int32)]
+        return distinct_rows(columns, [table.sizes[j] for j in others] or [1], table.n_records)
 
     @cached_property
     def sizes(self) -> tuple[Longs, Longs]:
@@ -285,45 +231,65 @@ class _People:
         return np.unique(self.partitions.counts, return_counts=True)
 
     @cached_property
-    def priors(self) -> tuple[Prior | None, ...]:
-        """Of each of these sizes."""
-        return tuple(self.prior(n, self.asked.ratio_epsilon) for n in self.sizes[0].tolist())
+    def priors(self) -> tuple[tuple[Fraction, float] | None, ...]:
+        """α and δ of each of these sizes."""
+        return tuple(self.prior(n, self.asked.epsilon) for n in self.sizes[0].tolist())
 
-    def prior(self, n: int, epsilon: Fraction) -> Prior | None:
+    def prior(self, n: int, epsilon: float) -> tuple[Fraction, float] | None:
         """Of one size, with this ε; where tails are too much work by ``pure``."""
-        delta, certificate = as_written(self.asked.delta), self.asked.certificate
-        if certificate == "exact_tail" and n > MOST_PEOPLE_OF_TAILS and lower_gamma(epsilon) <= 2:
-            return prior_of(n, len(self.domain), epsilon, delta, "pure")
-        return prior_of(n, len(self.domain), epsilon, delta, certificate)
+        certificate = "pure" if self.is_work(float(n) ** 2, epsilon) else self.asked.certificate
+        delta = as_written(self.asked.delta)
+        return prior_of(n, len(self.domain), as_written(epsilon), delta, certificate)
 
-    @property
-    def is_too_much_work(self) -> bool:
-        """Whether the tails of all sizes are too many to be summed."""
-        if self.asked.certificate != "exact_tail" or lower_gamma(self.asked.ratio_epsilon) > 2:
-            return False
-        sizes = self.sizes[0]
-        return bool(sizes[-1] > MOST_PEOPLE_OF_TAILS or sizes.sum() > MOST_PEOPLE_OF_ALL_TAILS)
+    def is_work(self, squares: float, epsilon: float) -> bool:
+        """Whether the tails of sizes with this sum of squares are too many to be summed."""
+        is_slow = self.asked.certificate == "exact_tail" and math.expm1(epsilon) <= SLOW
+        return is_slow and squares > MOST_SQUARES * len(self.domain)
 
     @cached_property
-    def numbers(self) -> PeopleDrawn:
-        """What the priors mean for the whole table; only where all sizes have one."""
+    def faults(self) -> tuple[Fault, ...]:
+        """What is in the way of a draw."""
+        found = [*rule_faults(self.context, self.asked.rule_is_public)]
+        if self.is_work(float((self.sizes[0].astype(float) ** 2).sum()), self.asked.epsilon):
+            message = "With so small an epsilon the tails of partitions of so many people are not summed."
+            remedy = "Give an epsilon of 1.3 or more, or the certificate pure with a delta of 0."
+            found.append(Fault("/mechanism/certificate", "too-much-work", message, remedy))
+        elif None in self.priors:
+            message = f"The prior of {len(self.domain):,} values is too large to be drawn from exactly."
+            remedy = "Give a greater epsilon, another certificate, or a rule with a more general level."
+            found.append(Fault("/mechanism/epsilon", "too-much-noise", message, remedy))
+        return tuple(found)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The constants of a plan: those of priors only where nothing is in the way."""
         (sizes, times), cells = self.sizes, len(self.domain)
-        found = [own for own in self.priors if own is not None]
-        shares = [
-            noise_share(n, cells * float(own.alpha)) for n, own in zip(sizes.tolist(), found, strict=True)
-        ]
-        of_table = sum(Fraction(own.delta) * many for own, many in zip(found, times.tolist(), strict=True))
-        return PeopleDrawn(
-            attribute=self.name,
-            partition=self.asked.partition,
-            partitions=int(times.sum()),
-            people=self.context.table.n_records,
-            of_one=int(times[sizes == 1].sum()),
-            cells=cells,
-            delta_of_partition=max(own.delta for own in found),
-            delta_of_table=min(1.0, not_less(Fraction(of_table))),
-            noise_share=float(np.dot(shares, sizes * times)) / self.context.table.n_records,
-        )
+        median = int(sizes[np.searchsorted(np.cumsum(times), times.sum() // 2, side="right")])
+        found: dict[str, float] = {
+            "partitions": int(times.sum()),
+            "partitions_of_one": int(times[sizes == 1].sum()),
+            "size_median": median,
+            "size_greatest": int(sizes[-1]),
+            "values": cells,
+        }
+        for epsilon in EPSILONS_COMPARED:
+            prior = self.prior(median, epsilon)
+            share = 1.0 if prior is None else noise_share(median, cells * float(prior[0]))
+            found[f"noise_share_at_epsilon_{epsilon:g}"] = share
+        if self.faults:
+            return found
+        proven = [own for own in self.priors if own is not None]
+        alphas, deltas = np.array([float(own) for own, _ in proven]), [own for _, own in proven]
+        of_table = sum(Fraction(own) * many for own, many in zip(deltas, times.tolist(), strict=True))
+        totals = cells * alphas
+        return found | {
+            "alpha_least": float(alphas.min()),
+            "alpha_greatest": float(alphas.max()),
+            "greatest_loss": float(np.log1p(sizes / alphas).max()),
+            "delta_of_partition": max(deltas),
+            "delta_of_table": min(1.0, not_less(Fraction(of_table))),
+            "noise_share": float(np.average(totals / (sizes + totals), weights=sizes * times)),
+        }
 
 
 def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> str | None:
@@ -334,82 +300,27 @@ def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> st
     return why_undeclared(context, [_People.of(context, parameters).name], why)
 
 
-def _missing(people: _People) -> Iterator[Fault]:
-    yield from rule_faults(people.context, people.asked.rule_is_public)
-    if people.is_too_much_work:
-        yield Fault(
-            "/mechanism/certificate",
-            "too-much-work",
-            f"With e^epsilon of at most 3 tails are summed of partitions of up to {MOST_PEOPLE_OF_TAILS:,} "
-            f"people, whose different sizes add up to at most {MOST_PEOPLE_OF_ALL_TAILS:,}.",
-            "Give an epsilon above 1.0986123, or the certificate pure with a delta of 0.",
-        )
-    elif None in people.priors:
-        n = int(people.sizes[0][people.priors.index(None)])
-        yield Fault(
-            "/mechanism/epsilon",
-            "too-much-noise",
-            f"The prior of {len(people.domain):,} values in a partition of {n:,} people is too large to be "
-            "drawn from exactly.",
-            "Give a greater epsilon, another certificate, or a rule with a more general level.",
-        )
-
-
 def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
-    people = _People.of(context, parameters)
-    missing, n = tuple(_missing(people)), context.table.n_records
-    is_drawn = not people.is_too_much_work and None not in people.priors
-    (sizes, times), cells = people.sizes, len(people.domain)
-    median = int(sizes[np.searchsorted(np.cumsum(times), times.sum() // 2, side="right")])
-    constants: dict[str, float] = {
-        "partitions": int(times.sum()),
-        "size_least": int(sizes[0]),
-        "size_median": median,
-        "size_greatest": int(sizes[-1]),
-        "values": cells,
-    }
-    if is_drawn:
-        priors = [float(own.alpha) for own in people.priors if own is not None]
-        constants |= {
-            "alpha_least": min(priors),
-            "alpha_greatest": max(priors),
-            "greatest_loss": max(math.log1p(n / own) for n, own in zip(sizes.tolist(), priors, strict=True)),
-            "delta_of_partition": people.numbers.delta_of_partition,
-            "delta_of_table": people.numbers.delta_of_table,
-            "noise_share": people.numbers.noise_share,
-        }
-    for epsilon in EPSILONS_COMPARED:
-        prior = people.prior(median, as_written(epsilon))
-        total = math.inf if prior is None else cells * float(prior.alpha)
-        constants[f"noise_share_at_epsilon_{epsilon:g}"] = (
-            1.0 if prior is None else noise_share(median, total)
-        )
+    people, n = _People.of(context, parameters), context.table.n_records
+    missing, numbers, asked = people.faults, people.numbers, parameters
+    described = (context, people.name, asked.partition, numbers, asked.epsilon, asked.delta)
     return MechanismPlan(
-        constants=constants,
+        constants=numbers,
         missing=missing,
-        seconds=SECONDS_PER_SIZE * len(sizes) + SECONDS_PER_PERSON * n,
-        bytes=BYTES_PER_PERSON * n + bytes_disclosed(context) * n,
-        guarantees=()
-        if missing
-        else guarantees_of(context, people.numbers, parameters.epsilon, parameters.delta),
-        warnings=warnings_of(people.numbers, parameters.epsilon) if is_drawn else (),
+        seconds=SECONDS_PER_SIZE * len(people.sizes[0]) + SECONDS_PER_PERSON * n,
+        bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
+        guarantees=() if missing else guarantees_of(*described),
+        warnings=() if missing else tuple(warnings_of(people.name, numbers, asked.epsilon)),
     )
 
 
 def _bars(context: MechanismContext, parameters: DirichletMultinomial) -> tuple[Fault, ...]:
     people = _People.of(context, parameters)
-    can_be = np.zeros(context.table.sizes[people.column], dtype=bool)
-    can_be[people.domain] = True
-    if can_be[people.shown[:, people.column]].all():
+    if np.isin(people.shown[:, people.column], people.domain).all():
         return ()
-    fault = Fault(
-        "/mechanism/partition",
-        "missing-drawn-values",
-        f"Some records have no value of {people.name!r} that could be drawn: it is missing, or more general "
-        "than the declared values.",
-        "Leave these records out, or map missing values to a declared value of their own in the data.",
-    )
-    return (fault,)
+    message = f"Some records have no declared value of {people.name!r}: it is missing, or more general."
+    remedy = "Leave these records out, or map missing values to a declared value of their own in the data."
+    return (Fault("/mechanism/partition", "missing-drawn-values", message, remedy),)
 
 
 def _draw(
@@ -419,17 +330,13 @@ def _draw(
     if reason is not None:
         raise NotSupported.because(reason)
     people = _People.of(context, parameters)
-    refuse((*_missing(people), *_bars(context, parameters)))
-    priors = [own for own in people.priors if own is not None]
+    refuse((*people.faults, *_bars(context, parameters)))
+    alphas = [own[0] for own in people.priors if own is not None]
     sizes, column = people.sizes[0], people.column
     order = np.argsort(people.partitions.inverse, kind="stable")
     of_size = np.searchsorted(sizes, people.partitions.counts)
-    urns = Urns(
-        people.partitions.counts,
-        np.array([own.numerator for own in priors], dtype=np.int64)[of_size],
-        np.array([own.scale for own in priors], dtype=np.int64)[of_size],
-        len(people.domain),
-    )
+    parts = np.array([own.as_integer_ratio() for own in alphas], dtype=np.int64)[of_size]
+    urns = Urns(people.partitions.counts, parts[:, 0], parts[:, 1], len(people.domain))
     cells = np.searchsorted(people.domain, people.shown[order, column]).astype(np.int32)
     columns = [people.shown[order, j] for j in range(context.table.n_attributes)]
     columns[column] = people.domain[urns.drawn(cells, bits)]
@@ -441,7 +348,7 @@ def _draw(
         certificate=parameters.certificate,
         cells=len(people.domain),
         sizes=tuple(sizes.tolist()),
-        priors=tuple(float(own.alpha) for own in priors),
+        priors=tuple(map(float, alphas)),
     )
     return Drawn(tuple(columns), published)
 

@@ -22,9 +22,7 @@ from app.domain.mechanisms.guarantee import Status
 LIKENESS: Final = "beta_likeness"
 DIFFERENTIAL_PRIVACY: Final = "differential_privacy"
 BOUNDED_PRIVACY: Final = "bounded_differential_privacy"
-"""Of another value of one record, where how many records there are is public."""
 PROBABILISTIC_PRIVACY: Final = "probabilistic_differential_privacy"
-"""Of the probability of outputs with a greater loss; not closed under post-processing."""
 ATTRIBUTE: Final = "attribute"
 """The parameter that names the one attribute which a guarantee is about; a model may have none."""
 
@@ -100,41 +98,19 @@ class PromisedPrivacy:
 
 
 @dataclass(frozen=True)
-class PromisedBoundedPrivacy:
+class PromisedBoundedPrivacy(PromisedPrivacy):
     """What a guarantee of bounded differential privacy states, of another value of one record."""
 
-    epsilon: Annotated[
-        float,
-        Meaning(Range(0.0)),
-        LOW,
-        doc(
-            "Another value of one record changes no probability of published tables by more than e^epsilon..."
-        ),
-    ]
-    delta: Annotated[float, Meaning(Range(0.0, 1.0)), LOW, doc("...apart from this slack.")]
-    attribute: Annotated[str, doc("The attribute that was drawn.")]
+    attribute: Annotated[str, doc("The attribute whose value is another one, in place of one record more.")]
 
 
 @dataclass(frozen=True)
-class PromisedProbabilisticPrivacy:
-    """What a guarantee of probabilistic differential privacy states, of another value of one record."""
+class PromisedProbabilisticPrivacy(PromisedBoundedPrivacy):
+    """The same of the probability of outputs with a greater loss; delta is that of any partition."""
 
-    epsilon: Annotated[
-        float,
-        Meaning(Range(0.0)),
-        LOW,
-        doc("An output tells too much where odds change by more than e^epsilon."),
-    ]
-    delta: Annotated[
-        float,
-        Meaning(Range(0.0, 1.0)),
-        LOW,
-        doc("The probability of such an output of any partition, at most."),
-    ]
     delta_of_partition: Annotated[
-        float, Meaning(Range(0.0, 1.0)), LOW, doc("The same of one partition, at most.")
+        float, Meaning(Range(0.0, 1.0)), LOW, doc("The probability of such an output of one partition.")
     ]
-    attribute: Annotated[str, doc("The attribute that was drawn.")]
 
 
 _UNDONE_PRIVACY: Final[Mapping[str, Callable[[float], float]]] = {

@@ -134,7 +134,7 @@ EPSILONS_COMPARED: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 DIRICHLET_CONSTANTS: Final[Mapping[str, str]] = {
     "partitions": "Combinations of the public attributes that occur.",
-    "size_least": "People in the smallest partition.",
+    "partitions_of_one": "Those of one person, whom no δ helps.",
     "size_median": "People in the median partition.",
     "size_greatest": "People in the largest partition.",
     "values": "K: values that can be drawn, whether anybody has them or not.",

@@ -10,6 +10,7 @@ the law of "draw p from Dirichlet(counts + α), then as many from p" (Machanavaj
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -20,8 +21,12 @@ from app.domain.mechanisms.exact_noise import uniform_below
 from app.domain.mechanisms.mechanism import Bits
 
 LARGEST_BOUND: Final = 2**63
-"""What a turn draws is below."""
 _Words = npt.NDArray[np.uint64]
+
+
+def is_drawable(n: int, alpha: Fraction, cells: int) -> bool:
+    """Whether words of 64 bits hold all that the turns of such an urn draw."""
+    return n >= 1 and alpha > 0 and 2 * alpha.denominator * n + cells * alpha.numerator <= LARGEST_BOUND
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +38,7 @@ class Urns:
     sizes
         (p,) people in each, at least 1; as many are drawn.
     priors, scales
-        (p,) whole numbers a and q of each urn: the prior of a cell is a / q, above 0.
+        (p,) a and q of each urn, in lowest terms: the prior of a cell is a / q, above 0.
     cells
         K.
     """
@@ -44,17 +49,14 @@ class Urns:
     cells: int
 
     def __post_init__(self) -> None:
-        numbers = zip(self.sizes.tolist(), self.priors.tolist(), self.scales.tolist(), strict=True)
-        if not all(
-            n >= 1 and a >= 1 and q >= 1 and 2 * q * n + self.cells * a <= LARGEST_BOUND
-            for n, a, q in set(numbers)
-        ):
+        numbers = {*zip(self.sizes.tolist(), self.priors.tolist(), self.scales.tolist(), strict=True)}
+        if not all(is_drawable(n, Fraction(a, q), self.cells) for n, a, q in numbers):
             raise ValueError("what the turns of an urn draw has to be from 1 to below 2^63")
 
     def drawn(self, people: Ints, bits: Bits) -> Ints:
         """(people,) the cells that are drawn, urn by urn, as ``people`` are the cells of theirs.
 
-        Takes about 60 bytes for each person meanwhile, and nothing for a cell.
+        Takes about 60 bytes a person meanwhile, and nothing for a cell.
         """
         sizes, scales = self.sizes.astype(np.uint64), self.scales.astype(np.uint64)
         starts = np.cumsum(self.sizes) - self.sizes
@@ -68,11 +70,8 @@ class Urns:
         )
         urn: Ints = np.repeat(np.arange(len(sizes), dtype=np.int32), self.sizes)
         found: Ints = np.empty(len(people), dtype=np.int32)
-        (of_people,) = (words < copies[urn]).nonzero()
-        (of_turns,) = (words >= fixed[urn]).nonzero()
-        is_prior = np.ones(len(people), dtype=bool)
-        is_prior[of_people] = is_prior[of_turns] = False
-        (of_prior,) = is_prior.nonzero()
+        is_copy, is_turn = words < copies[urn], words >= fixed[urn]
+        of_people, of_prior, of_turns = map(np.flatnonzero, (is_copy, ~(is_copy | is_turn), is_turn))
         own = urn[of_people]
         found[of_people] = people[starts[own] + (words[of_people] // scales[own]).astype(np.int64)]
         own = urn[of_prior]

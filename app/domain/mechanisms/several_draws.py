@@ -196,20 +196,11 @@ def bounded_guarantee_together(
     replacing: Sequence[Mapping[str, float | str]],
     of_records: Sequence[Mapping[str, float | str]],
     carried: Sequence[Hypothesis],
+    status: Status,
 ) -> PrivacyGuarantee:
-    """What is left of independent draws for whom another value of one record is in question.
+    """The same of another value of one record, by the parameters of guarantees of that and of whole records.
 
-    Draws that are private of one record more or less count twice, once for the record that leaves and once
-    for the one that comes: with 2ε and (1 + e^ε)·δ each.
-
-    Parameters
-    ----------
-    attribute
-        Whose value is another one.
-    replacing, of_records
-        The parameters of the guarantees of draws that replace this attribute, and of those of whole records.
-    carried
-        What is known of the hypotheses that the former rest on.
+    The latter count with 2ε and (1 + e^ε)·δ: one record leaves, and another comes.
     """
     losses = [loss_stated(own) for own in replacing]
     for own in map(loss_stated, of_records):
@@ -228,12 +219,10 @@ def bounded_guarantee_together(
         },
         sentence=nothing
         or (
-            f"Of all {n_draws} releases together the ε and the δ add up, those of whole records counted with "
-            f"2ε and (1 + e^ε)·δ: whichever {attribute!r} one person has, the chance of any published tables "
-            f"changes by at most a factor {factor_told(loss.epsilon)}, apart from a slack of δ = "
-            f"{float(loss.delta):.6g}."
+            f"Whichever {attribute!r} one person has, the chance of what all {n_draws} releases show changes "
+            f"by at most a factor {factor_told(loss.epsilon)}, apart from δ = {float(loss.delta):.6g}."
         ),
-        status="none" if nothing else "certified",
+        status="none" if nothing else status,
         hypotheses=(*_OF_DRAWS, *carried, *OF_DECLARATIONS),
     )
 

@@ -221,11 +221,7 @@ async def _voids(
             named.add(release.id)
         elif BOUNDED_PRIVACY in {own["model"] for own in release.summary["mechanism"]["guarantees"]}:
             found.append(
-                Void(
-                    release.name,
-                    "It publishes totals exactly: its guarantee is of another value of one record. Of one "
-                    "record more or less it promises nothing.",
-                )
+                Void(release.name, "It publishes totals exactly: of one record more it promises nothing.")
             )
             named.add(release.id)
     beside: set[str] = set()

@@ -45,13 +45,8 @@ _NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
 }
 _CARRIED: Final = (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC, DICTIONARY_IS_PUBLIC.id)
 """What draws of whole records rest on together as each of them does, if any does or may do."""
-_CARRIED_OF_VALUES: Final = (
-    TOTALS_ARE_PUBLIC,
-    DOMAIN_IS_PUBLIC,
-    NOT_SHOWN_OTHERWISE,
-    VALUES_ARE_DECLARED,
-)
-"""The same of draws that replace one value of a record, where totals are public."""
+_CARRIED_OF_VALUES: Final = (TOTALS_ARE_PUBLIC, DOMAIN_IS_PUBLIC, NOT_SHOWN_OTHERWISE, VALUES_ARE_DECLARED)
+"""The same of draws that replace one value of a record."""
 NOT_COMPARED: Final = (
     "Something was drawn, or deleted that was given out, of which it is not known whether it has any of "
     "these people."
@@ -205,17 +200,16 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
             carried = [own if own.holds == "no" else replace(own, **_NOT_KNOWN_OF_ALL) for own in carried]
             carried += [Hypothesis(own, **_NOT_KNOWN_OF_ALL) for own in _CARRIED if own not in rests_on]
         stated = [_promised_privacy(own) for own in draws]
-        bounded = [own for own in promised if own["model"] == BOUNDED_PRIVACY]
-        replaced = attributes_of(bounded)
-        if len(replaced) == 1 and len(bounded) + sum(own is not None for own in stated) == len(draws):
-            rests_on = {own["id"] for one in bounded for own in one["hypotheses"]}
-            carried = [_weakest(bounded, own) for own in (*_CARRIED, *_CARRIED_OF_VALUES) if own in rests_on]
-            of_records = [own for own in stated if own is not None]
-            replacing = [own["parameters"] for own in bounded]
-            (name,) = replaced
-            found = bounded_guarantee_together(name, replacing, of_records, carried)
-            return _with_known(plain(asdict(found)), refuted.get(name))
         weakest = min((own["status"] for own in promised), key=worth)
+        replacing = [own for own in promised if own["model"] == BOUNDED_PRIVACY]
+        of_records = [own for own in stated if own is not None]
+        names = attributes_of(replacing)
+        if len(names) == 1 and len(replacing) + len(of_records) == len(draws):
+            (name,) = names
+            carried += [_weakest(promised, own) for own in _CARRIED_OF_VALUES if own in rests_on]
+            losses = [own["parameters"] for own in replacing], of_records
+            bounded = bounded_guarantee_together(name, *losses, carried, weakest)
+            return _with_known(plain(asdict(bounded)), refuted.get(name))
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
     # Another delivery may call it otherwise.
     attributes = sorted(attributes_of(promised))
@@ -236,12 +230,8 @@ def _promised_privacy(release: Stored | Draw) -> Mapping[str, float | str] | Non
         declared = {} if release.least_records is None else {"least_records": release.least_records}
         # They come from such parameters, and become the same again.
         return {"epsilon": float(release.loss.epsilon), "delta": float(release.loss.delta), **declared}
-    stated = (
-        own["parameters"]
-        for own in release.summary["mechanism"]["guarantees"]
-        if own["model"] == DIFFERENTIAL_PRIVACY
-    )
-    return next(stated, None)
+    guarantees = release.summary["mechanism"]["guarantees"]
+    return next((own["parameters"] for own in guarantees if own["model"] == DIFFERENTIAL_PRIVACY), None)
 
 
 def _published(release: Stored) -> object | None:

@@ -14,12 +14,13 @@ from scipy.stats import chi2
 
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.hierarchy import Hierarchy
-from app.domain.mechanisms import dirichlet_multinomial
+from app.domain.mechanisms import dirichlet_multinomial, polya_urn
 from app.domain.mechanisms.dirichlet_calibration import calibrate, proven_delta
 from app.domain.mechanisms.dirichlet_disclosure import exact_chances, least_delta, log_probabilities, outputs
 from app.domain.mechanisms.dirichlet_multinomial import DIRICHLET_MULTINOMIAL, DirichletMultinomial, prior_of
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.polya_urn import LARGEST_BOUND, Urns
+from app.domain.mechanisms.several_draws import bounded_guarantee_together
 from app.domain.rules.rule import CellRule, TableRule
 from app.domain.tables.table import Table
 from tests.oracles.perturbation_by_hand import stream
@@ -161,16 +162,17 @@ def test_rounded_priors_keep_what_is_promised_of_every_small_table(
     monkeypatch, places, n, cells, epsilon, delta, certificate
 ):
     """By enumeration of all tables and outputs, also where words are too short for twelve places."""
-    monkeypatch.setattr(dirichlet_multinomial, "LARGEST_BOUND", 10**places * (2 * n + cells * 10 * n))
+    monkeypatch.setattr(polya_urn, "LARGEST_BOUND", 10**places * (2 * n + cells * 10 * n))
     prior_of.cache_clear()
     own = prior_of(n, cells, Fraction(epsilon), Fraction(delta), certificate)
     prior_of.cache_clear()
-    assert own.scale <= 10 ** (places + 1)
-    assert Fraction(own.delta) <= Fraction(delta)
-    assert own.alpha >= calibrate(n, cells, Fraction(epsilon), Fraction(delta), certificate).alpha
-    priors = np.full(cells, float(own.alpha))
+    alpha, proven = own
+    assert alpha.denominator <= 10 ** (places + 1)
+    assert Fraction(proven) <= Fraction(delta)
+    assert alpha >= calibrate(n, cells, Fraction(epsilon), Fraction(delta), certificate).alpha
+    priors = np.full(cells, float(alpha))
     for table in outputs(n, cells):
-        assert exact_chances(table, priors, float(epsilon)).disclosure <= own.delta * (1 + 1e-9) + 1e-15
+        assert exact_chances(table, priors, float(epsilon)).disclosure <= proven * (1 + 1e-9) + 1e-15
         for i, j in itertools.permutations(range(cells), 2):
             if table[i]:
                 other = table.copy()
@@ -181,12 +183,12 @@ def test_rounded_priors_keep_what_is_promised_of_every_small_table(
 
 def test_priors_that_no_word_holds_are_not_drawn_from():
     cells, epsilon = 8 * 10**6, Fraction("3.912023005")
-    wide = prior_of(10**6, cells, epsilon, Fraction(0), "pure")
-    assert (wide.scale, wide.delta) == (10**7, 0.0)
-    assert 0 <= wide.alpha - calibrate(10**6, cells, epsilon, 0, "pure").alpha < Fraction(1, 10**7)
-    assert 2 * wide.scale * 10**6 + cells * wide.numerator <= LARGEST_BOUND
-    fine = prior_of(10**6, cells, epsilon, Fraction(1, 10**6), "reference_sample")
-    assert float(fine.alpha) == pytest.approx(0.39, abs=0.01)
+    wide, proven = prior_of(10**6, cells, epsilon, Fraction(0), "pure")
+    assert (10**7 % wide.denominator, proven) == (0, 0.0)
+    assert 0 <= wide - calibrate(10**6, cells, epsilon, 0, "pure").alpha < Fraction(1, 10**7)
+    assert 2 * wide.denominator * 10**6 + cells * wide.numerator <= LARGEST_BOUND
+    fine, _ = prior_of(10**6, cells, epsilon, Fraction(1, 10**6), "reference_sample")
+    assert float(fine) == pytest.approx(0.39, abs=0.01)
     assert prior_of(10**9, 10**9, Fraction(1, 10**4), Fraction(0), "pure") is None
     assert proven_delta(15, 1000, Fraction(1, 100), Fraction(1), "reference_sample") == 1
     assert proven_delta(15, 1000, Fraction(1, 100), Fraction(1), "pure") == 1
@@ -237,8 +239,8 @@ def test_a_plan_says_what_the_vectors_say():
     shares = [5 * 1.252141 / (20 + 5 * 1.252141), 5 / math.expm1(2) / (1 + 5 / math.expm1(2))]
     assert found["noise_share"] == pytest.approx((40 * shares[0] + shares[1]) / 41, rel=1e-5)
     assert found["noise_share_at_epsilon_2"] == pytest.approx(shares[0], rel=1e-5)
-    sizes = [found[name] for name in ("partitions", "size_least", "size_median", "size_greatest", "values")]
-    assert sizes == [3, 1, 20, 20, 5]
+    names = ("partitions", "partitions_of_one", "size_median", "size_greatest", "values")
+    assert [found[name] for name in names] == [3, 1, 20, 20, 5]
     pure = DIRICHLET_MULTINOMIAL.plan(context(own), asked(epsilon=2.0)).constants
     assert pure["alpha_greatest"] == pytest.approx(3.130353, rel=1e-6)
     by_reference = asked(**TAIL | {"certificate": "reference_sample"})
@@ -254,9 +256,7 @@ def test_as_many_are_drawn_everywhere_and_others_than_the_declared_values_never(
     assert set(drawn.columns[1].tolist()) <= set(HOMES.leaves.tolist())
     published = drawn.published
     assert (published.attribute, published.cells, published.sizes) == ("home", 8, (1, 20))
-    assert published.priors[1] == pytest.approx(
-        float(prior_of(20, 8, Fraction(2), Fraction(1, 100), "exact_tail").alpha)
-    )
+    assert published.priors[1] == float(prior_of(20, 8, Fraction(2), Fraction(1, 100), "exact_tail")[0])
 
 
 def test_everybody_is_one_partition_without_public_attributes():
@@ -310,6 +310,19 @@ def test_a_guarantee_names_its_neighbours_first_and_adds_up_over_partitions_wher
     assert any("ε = 4 is large" in said for said in warned)
 
 
+def test_draws_of_records_count_twice_for_who_replaces_a_value_and_sums_are_not_rounded_down():
+    replacing = [{"epsilon": 0.1, "delta": 1e-6}, {"epsilon": 0.2, "delta": 0.0}]
+    found = bounded_guarantee_together("home", replacing, [{"epsilon": 0.5, "delta": 1e-4}], (), "certified")
+    assert (found.parameters["epsilon"], found.parameters["draws"]) == (1.3, 3)
+    exact = 1e-6 + (1 + math.exp(0.5)) * 1e-4
+    assert exact <= found.parameters["delta"] <= exact * (1 + 1e-9)
+    assert found.status == "certified"
+    weak = bounded_guarantee_together("home", replacing, [], (), "as_published")
+    assert weak.status == "as_published"
+    nothing = bounded_guarantee_together("home", [], [{"epsilon": 5.0, "delta": 0.01}], (), "certified")
+    assert (nothing.status, nothing.parameters["delta"]) == ("none", 1.0)
+
+
 @pytest.mark.parametrize(
     ("make", "pointer", "code"),
     [
@@ -326,7 +339,6 @@ def test_a_guarantee_names_its_neighbours_first_and_adds_up_over_partitions_wher
             "/certificate",
             "epsilon-too-small",
         ),
-        (lambda: asked("work", "work"), "/partition", "duplicate-attribute"),
     ],
 )
 @pytest.mark.spec("LD-14")
@@ -376,21 +388,25 @@ def test_what_cannot_be_drawn_is_refused_with_a_remedy():
         unknown = context(table(["h0", value]))
         (fault,) = DIRICHLET_MULTINOMIAL.bars(unknown, asked())
         assert (fault.code, fault.remedy[:5]) == ("missing-drawn-values", "Leave")
-        with pytest.raises(InvalidInput, match="could be drawn"):
+        with pytest.raises(InvalidInput, match="no declared value"):
             DIRICHLET_MULTINOMIAL.draw(unknown, asked(), os.urandom)
     assert DIRICHLET_MULTINOMIAL.bars(context(table(["h0", "h7"])), asked()) == ()
 
 
-def test_tails_that_are_too_much_work_are_missing():
+def test_tails_that_are_too_much_work_are_missing(monkeypatch):
+    monkeypatch.setattr(dirichlet_multinomial, "MOST_SQUARES", 1002**2 // 8 - 1)
     crowd = context(table(["h0", "h1"] * 501))
     plan = DIRICHLET_MULTINOMIAL.plan(crowd, asked(delta=1e-6, certificate="exact_tail"))
     assert [(own.pointer, own.code) for own in plan.missing] == [("/mechanism/certificate", "too-much-work")]
+    by_pure = plan.constants["noise_share_at_epsilon_1"]
+    pure = DIRICHLET_MULTINOMIAL.plan(crowd, asked()).constants
+    assert by_pure == pure["noise_share_at_epsilon_1"] == pytest.approx(pure["noise_share"], rel=1e-12)
     assert DIRICHLET_MULTINOMIAL.plan(crowd, asked(**TAIL)).is_feasible
     assert DIRICHLET_MULTINOMIAL.plan(crowd, asked()).is_feasible
 
 
 def test_too_much_noise_to_draw_from_exactly_is_missing(monkeypatch):
-    monkeypatch.setattr(dirichlet_multinomial, "LARGEST_BOUND", 100)
+    monkeypatch.setattr(polya_urn, "LARGEST_BOUND", 100)
     prior_of.cache_clear()
     plan = DIRICHLET_MULTINOMIAL.plan(context(table(["h0"] * 30)), asked())
     prior_of.cache_clear()
