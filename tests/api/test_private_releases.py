@@ -43,6 +43,7 @@ GENERALISED = {
     "trade_off": 0.001,
     "sensitivity": {"town": [0, 0.5]},
 }
+DRAWN = {"kind": "dirichlet_multinomial", "partition": ["town"], "epsilon": 2}
 ONE_MORE = ["Rome,flu"] * 40 + ["Bari,gout"] * 41
 
 
@@ -257,6 +258,33 @@ async def test_one_record_more_changes_nothing_but_the_table(
     assert more["manifest"]["rule"]["sha256"] is None
     assert more["plan"]["seconds"] is None
     assert (more["plan"]["bytes"], more["plan"]["route"]) == (None, "run")
+
+
+@pytest.mark.spec("LD-D13")
+async def test_another_value_of_one_record_changes_nothing_but_the_drawn_people(
+    api: Api, client: httpx.AsyncClient, one_secret: None, files: list[str]
+):
+    """The same secret draws the same from the same; how many people each town has stays as it is."""
+    tables, rows = [], ONE_MORE
+    for own in (rows, [*rows[:-1], "Bari,flu"]):
+        await described(client, "people", own, unknown="refuse")
+        tables.append((await everything_told(api, client, "people", DRAWN, files), await data(client)))
+        for resource in ("/v1/releases/drawn", "/v1/datasets/people", "/v1/uploads/people"):
+            assert (await client.delete(resource)).status_code == 204
+    (one, drawn), (other, differently) = tables
+    assert one.keys() == set(NEVER_BESIDE_THE_TABLE)
+    assert one["manifest"]["rows"] == other["manifest"]["rows"] == len(rows)
+    for table in (drawn, differently):
+        assert Counter(line.split(",")[0] for line in table.decode().splitlines()[1:]) == {
+            "Rome": 40,
+            "Bari": 41,
+        }
+    assert differing(told(one["plan"]), told(other["plan"])) == set()
+    for place in ("progress", "log", "files"):
+        assert one[place] == other[place], place
+    found = {place for place in differing(told(one), told(other)) if "/addresses/" not in place}
+    assert {place.rpartition("/")[2] for place in found} <= OF_TABLE - {"rows"} | OF_MOMENT | KEYED
+    assert one["manifest"]["dataset_sha256"] is None
 
 
 async def test_a_sample_of_generalised_records_is_drawn_and_says_what_it_is(client: httpx.AsyncClient):

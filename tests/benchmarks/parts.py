@@ -70,6 +70,7 @@ PARTS: Final = (
     ),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),
+    Part("drawn_people", "tests.benchmarks.drawn_people", "the workers of a state drawn anew"),
     Part("reconstruction", "tests.benchmarks.reconstruction", "groups under test, copies, expected errors"),
     Part("algorithms", "tests.benchmarks.algorithms", "all searches on Adult", needs="arx-adult"),
     Part("scale", "tests.benchmarks.scale", "the case study at the papers' full size"),

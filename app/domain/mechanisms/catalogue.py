@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from app.domain.mechanisms.dirichlet_multinomial import DIRICHLET_MULTINOMIAL
 from app.domain.mechanisms.laplace_histogram import LAPLACE_HISTOGRAM
 from app.domain.mechanisms.mechanism import Mechanism
 from app.domain.mechanisms.perturbation import PERTURBATION
@@ -27,4 +28,5 @@ MECHANISMS: Final[tuple[AnyMechanism, ...]] = (
     LAPLACE_HISTOGRAM,
     SAMPLED_GENERALISATION,
     SAMPLED_GENERALISATION_PUBLISHED,
+    DIRICHLET_MULTINOMIAL,
 )

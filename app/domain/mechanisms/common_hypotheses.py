@@ -9,6 +9,7 @@ from app.domain.classes.released import Release
 from app.domain.tables.table import Table
 
 ONE_RECORD_PER_PERSON: Final = "one_record_per_person"
+NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
 
 
 def found_by_the_rest(attribute: str) -> str:
@@ -40,7 +41,7 @@ def one_record_per_person(table: Table) -> Hypothesis:
 def not_shown_otherwise(attribute: str) -> Hypothesis:
     """What is assumed of releases that do not draw the attribute."""
     return Hypothesis(
-        "not_shown_otherwise",
+        NOT_SHOWN_OTHERWISE,
         "assumed",
         f"No other release is taken to show {attribute!r} of these records as it is.",
     )

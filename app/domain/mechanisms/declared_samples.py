@@ -20,7 +20,7 @@ from app.domain.mechanisms.private_release import (
     Delta,
     Epsilon,
     LeastRecords,
-    PublishedPrivately,
+    PublishedOfRecords,
     RuleIsPublic,
     faults_of_delta,
     levels_of,
@@ -141,7 +141,7 @@ class DeclaredSample(DeclaredObjective):
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedSample(PublishedPrivately):
+class PublishedSample(PublishedOfRecords):
     """What is told beside the rows."""
 
     what_rows_are = (

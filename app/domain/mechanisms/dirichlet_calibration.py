@@ -147,6 +147,21 @@ def _calibrated(
     return Calibration(pure.alpha, 0.0, n, "exact_tail")
 
 
+def proven_delta(n: int, cells: int, alpha: Fraction, epsilon: Fraction, certificate: Certificate) -> float:
+    """An upper bound of the probability of a loss above ε with this equal prior, by this certificate.
+
+    1 where it proves nothing: a prior below n / γ by ``pure``, one person or e^ε ≤ 3 by a reference sample.
+    """
+    gamma = lower_gamma(epsilon)
+    if alpha >= _raised(Decimal(n) / gamma):
+        return 0.0
+    if certificate == "exact_tail":
+        return Tails(n, ((alpha, cells),), gamma).bound()
+    if certificate == "reference_sample" and n > 1 and gamma > 2:
+        return min(1.0, reference_bound(n, cells, alpha, gamma))
+    return 1.0
+
+
 def _by_reference(n: int, cells: int, gamma: Decimal, delta: Fraction) -> Calibration | None:
     """By bisection for the reference sample; None where it does not apply, or helps nothing."""
     if gamma <= 2:

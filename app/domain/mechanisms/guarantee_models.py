@@ -21,6 +21,8 @@ from app.domain.mechanisms.guarantee import Status
 
 LIKENESS: Final = "beta_likeness"
 DIFFERENTIAL_PRIVACY: Final = "differential_privacy"
+BOUNDED_PRIVACY: Final = "bounded_differential_privacy"
+PROBABILISTIC_PRIVACY: Final = "probabilistic_differential_privacy"
 ATTRIBUTE: Final = "attribute"
 """The parameter that names the one attribute which a guarantee is about; a model may have none."""
 
@@ -93,6 +95,28 @@ class PromisedPrivacy:
         doc("One record changes the probability of no set of published tables by more than e^epsilon..."),
     ]
     delta: Annotated[float, Meaning(Range(0.0, 1.0)), LOW, doc("...apart from this slack.")]
+
+
+@dataclass(frozen=True)
+class PromisedBoundedPrivacy(PromisedPrivacy):
+    """What a guarantee of bounded differential privacy states, of another value of one record."""
+
+    attribute: Annotated[str, doc("The attribute whose value is another one, in place of one record more.")]
+
+
+@dataclass(frozen=True)
+class PromisedProbabilisticPrivacy(PromisedBoundedPrivacy):
+    """The same of the probability of outputs with a greater loss; delta is that of any partition."""
+
+    delta_of_partition: Annotated[
+        float, Meaning(Range(0.0, 1.0)), LOW, doc("The probability of such an output of one partition.")
+    ]
+
+
+_UNDONE_PRIVACY: Final[Mapping[str, Callable[[float], float]]] = {
+    "epsilon": math.log,
+    "delta": lambda records: 1 / records if math.isfinite(records) else 1.0,
+}
 
 
 @dataclass(frozen=True)
@@ -183,7 +207,23 @@ GUARANTEE_MODELS: Final[tuple[GuaranteeModel, ...]] = (
         "differential privacy",
         PromisedPrivacy,
         ("parameters_are_public", "only_the_table_leaves"),
-        undone={"epsilon": math.log, "delta": lambda records: 1 / records if math.isfinite(records) else 1.0},
+        undone=_UNDONE_PRIVACY,
+        needs_all=True,
+    ),
+    GuaranteeModel(
+        BOUNDED_PRIVACY,
+        "bounded differential privacy (of one value replaced)",
+        PromisedBoundedPrivacy,
+        ("totals_are_public", "parameters_are_public", "only_the_table_leaves"),
+        undone=_UNDONE_PRIVACY,
+        needs_all=True,
+    ),
+    GuaranteeModel(
+        PROBABILISTIC_PRIVACY,
+        "probabilistic differential privacy (of one value replaced)",
+        PromisedProbabilisticPrivacy,
+        ("totals_are_public", "parameters_are_public", "only_the_table_leaves"),
+        undone=_UNDONE_PRIVACY,
         needs_all=True,
     ),
 )

@@ -158,7 +158,8 @@ class Mechanism(Generic[P, D]):
         may.
     hides_records
         Whether it is differentially private: whole records are drawn from, how many there are is secret, and
-        nothing that is told beside the released table depends on any of them. Its plan looks at none.
+        nothing that is told beside the released table depends on any of them. Its plan looks at none; where
+        totals are public, at these alone.
     bars
         What of the records themselves is in the way of a draw, which the plan of such a mechanism cannot
         tell.

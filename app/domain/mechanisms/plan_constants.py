@@ -128,3 +128,26 @@ PUBLISHED_SAMPLE_CONSTANTS: Final[Mapping[str, str]] = {
     "delta_of_exchange_and_size": "What the sample takes of δ by the repaired argument.",
     "delta_of_frequent_set": "2·h^k/(m·(1 − θ0)): how often frequent sets of neighbours differ, at most.",
 }
+
+EPSILONS_COMPARED: Final = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""ε whose noise a plan of drawn people tells, with the same certificate and δ."""
+
+DIRICHLET_CONSTANTS: Final[Mapping[str, str]] = {
+    "partitions": "Combinations of the public attributes that occur.",
+    "partitions_of_one": "Those of one person, whom no δ helps.",
+    "size_median": "People in the median partition.",
+    "size_greatest": "People in the largest partition.",
+    "values": "K: values that can be drawn, whether anybody has them or not.",
+    "alpha_least": "The least prior of a value in a partition.",
+    "alpha_greatest": "The greatest prior of a value in a partition.",
+    "greatest_loss": "By no output, however improbable, do odds between two values change by more than the "
+    "exponential of this.",
+    "delta_of_partition": "The probability of an output of a partition by which they change by more.",
+    "delta_of_table": "The same of any partition: the sum, at most 1.",
+    "noise_share": "The share of the drawn people who are expected to be of the prior.",
+    **{
+        f"noise_share_at_epsilon_{epsilon:g}": f"The same of a median partition with ε = {epsilon:g}; where "
+        "tails are too much work, at most."
+        for epsilon in EPSILONS_COMPARED
+    },
+}

@@ -120,13 +120,19 @@ class PublishedPrivately:
 
     what_rows_are: ClassVar[str]
     why_not_counted: ClassVar[str]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedOfRecords(PublishedPrivately):
+    """The same where it is secret who has a record."""
+
     neighbours: Annotated[
         Literal["add_or_remove_one_record"], doc("Which two tables are hard to tell apart.")
     ]
 
 
 @dataclass(frozen=True, eq=False)
-class PublishedNoisyCounts(PublishedPrivately):
+class PublishedNoisyCounts(PublishedOfRecords):
     """The same where rows are counts with noise: no row is a person's record."""
 
     what_rows_are = "counts with noise: none of them is a person's record"
@@ -255,7 +261,7 @@ def private_guarantee(
             f"{factor_told(epsilon)}{slack}."
         ),
         status="certified",
-        hypotheses=(*_hypotheses(context), *declared),
+        hypotheses=(*private_hypotheses(context), *declared),
     )
 
 
@@ -269,7 +275,8 @@ def least_records_is_public(least_records: int) -> Hypothesis:
     )
 
 
-def _hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
+def private_hypotheses(context: MechanismContext) -> Iterator[Hypothesis]:
+    """What a release of whole records rests on, whichever tables are neighbours."""
     yield one_record_per_person(context.table)
     if context.rule is None:
         yield Hypothesis(RULE_IS_PUBLIC, "yes", "There is no rule: records are counted as they are.")

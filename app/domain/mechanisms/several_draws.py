@@ -15,12 +15,13 @@ from app.domain.classes.ratios import as_written
 from app.domain.mechanisms.common_hypotheses import not_shown_otherwise
 from app.domain.mechanisms.drawn_release import PublishedMatrix
 from app.domain.mechanisms.guarantee import PrivacyGuarantee, Status
-from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY, LIKENESS
+from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, DIFFERENTIAL_PRIVACY, LIKENESS
 from app.domain.mechanisms.noise_law import not_less
 from app.domain.mechanisms.perturbation import PublishedPerturbation
+from app.domain.mechanisms.privacy_loss import PrivacyLoss, composed
 from app.domain.mechanisms.private_release import OF_DECLARATIONS, factor_told, least_records_is_public
 from app.domain.mechanisms.public_domains import DRAWN_BEFORE
-from app.domain.mechanisms.spending import nothing_left
+from app.domain.mechanisms.spending import loss_stated, nothing_left
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_guarantees import AMPLIFICATION
 
@@ -187,6 +188,42 @@ def private_guarantee_together(
         ),
         status="none" if nothing else status,
         hypotheses=(*_OF_DRAWS, *carried, *declared, *OF_DECLARATIONS),
+    )
+
+
+def bounded_guarantee_together(
+    attribute: str,
+    replacing: Sequence[Mapping[str, float | str]],
+    of_records: Sequence[Mapping[str, float | str]],
+    carried: Sequence[Hypothesis],
+    status: Status,
+) -> PrivacyGuarantee:
+    """The same of another value of one record, by the parameters of guarantees of that and of whole records.
+
+    The latter count with 2ε and (1 + e^ε)·δ: one record leaves, and another comes.
+    """
+    losses = [loss_stated(own) for own in replacing]
+    for own in map(loss_stated, of_records):
+        factor = Fraction(math.nextafter(math.exp(own.epsilon) * (1 + 1e-12), math.inf))
+        losses.append(PrivacyLoss(2 * own.epsilon, (1 + factor) * own.delta))
+    loss, n_draws = composed(losses), len(losses)
+    nothing = nothing_left(loss.delta, n_draws, None)
+    return PrivacyGuarantee(
+        model=BOUNDED_PRIVACY,
+        parameters={
+            "epsilon": not_less(loss.epsilon),
+            "delta": min(1.0, not_less(loss.delta)),
+            "attribute": attribute,
+            "neighbours": "replace_drawn_value",
+            "draws": n_draws,
+        },
+        sentence=nothing
+        or (
+            f"Whichever {attribute!r} one person has, the chance of what all {n_draws} releases show changes "
+            f"by at most a factor {factor_told(loss.epsilon)}, apart from δ = {float(loss.delta):.6g}."
+        ),
+        status="none" if nothing else status,
+        hypotheses=(*_OF_DRAWS, *carried, *OF_DECLARATIONS),
     )
 
 

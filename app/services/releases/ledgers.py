@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.gates.spending_kept import TableSpending
+from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
 from app.domain.mechanisms.several_draws import ALL_DRAWS_COUNTED
 from app.domain.mechanisms.spending import nothing_left, sentence_on
@@ -217,6 +218,11 @@ async def _voids(
         elif not hides_records(release):
             name = release.summary["mechanism"]["name"]
             found.append(Void(release.name, f"The mechanism {name} is not differentially private."))
+            named.add(release.id)
+        elif BOUNDED_PRIVACY in {own["model"] for own in release.summary["mechanism"]["guarantees"]}:
+            found.append(
+                Void(release.name, "It publishes totals exactly: of one record more it promises nothing.")
+            )
             named.add(release.id)
     beside: set[str] = set()
     for id_ in {own.uses[0] for own in datasets}:

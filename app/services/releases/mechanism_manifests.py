@@ -13,13 +13,18 @@ from typing import Any, Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
-from app.domain.mechanisms.common_hypotheses import ONE_RECORD_PER_PERSON
-from app.domain.mechanisms.guarantee_models import worth
+from app.domain.mechanisms.common_hypotheses import NOT_SHOWN_OTHERWISE, ONE_RECORD_PER_PERSON
+from app.domain.mechanisms.dirichlet_guarantees import TOTALS_ARE_PUBLIC, VALUES_ARE_DECLARED
+from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, DIFFERENTIAL_PRIVACY, worth
 from app.domain.mechanisms.mechanism import MechanismPlan
 from app.domain.mechanisms.private_release import RULE_IS_PUBLIC
 from app.domain.mechanisms.public_dictionary import DICTIONARY_IS_PUBLIC
 from app.domain.mechanisms.public_domains import DOMAIN_IS_PUBLIC, DRAWN_BEFORE
-from app.domain.mechanisms.several_draws import guarantee_together, private_guarantee_together
+from app.domain.mechanisms.several_draws import (
+    bounded_guarantee_together,
+    guarantee_together,
+    private_guarantee_together,
+)
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from app.services.datasets.cell_values import without_cell_values
@@ -40,6 +45,8 @@ _NOT_KNOWN_OF_ALL: Final[Mapping[str, Any]] = {
 }
 _CARRIED: Final = (ONE_RECORD_PER_PERSON, RULE_IS_PUBLIC, DICTIONARY_IS_PUBLIC.id)
 """What draws of whole records rest on together as each of them does, if any does or may do."""
+_CARRIED_OF_VALUES: Final = (TOTALS_ARE_PUBLIC, DOMAIN_IS_PUBLIC, NOT_SHOWN_OTHERWISE, VALUES_ARE_DECLARED)
+"""The same of draws that replace one value of a record."""
 NOT_COMPARED: Final = (
     "Something was drawn, or deleted that was given out, of which it is not known whether it has any of "
     "these people."
@@ -194,6 +201,15 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
             carried += [Hypothesis(own, **_NOT_KNOWN_OF_ALL) for own in _CARRIED if own not in rests_on]
         stated = [_promised_privacy(own) for own in draws]
         weakest = min((own["status"] for own in promised), key=worth)
+        replacing = [own for own in promised if own["model"] == BOUNDED_PRIVACY]
+        of_records = [own for own in stated if own is not None]
+        names = attributes_of(replacing)
+        if len(names) == 1 and len(replacing) + len(of_records) == len(draws):
+            (name,) = names
+            carried += [_weakest(promised, own) for own in _CARRIED_OF_VALUES if own in rests_on]
+            losses = [own["parameters"] for own in replacing], of_records
+            bounded = bounded_guarantee_together(name, *losses, carried, weakest)
+            return _with_known(plain(asdict(bounded)), refuted.get(name))
         return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
     # Another delivery may call it otherwise.
     attributes = sorted(attributes_of(promised))
@@ -214,11 +230,8 @@ def _promised_privacy(release: Stored | Draw) -> Mapping[str, float | str] | Non
         declared = {} if release.least_records is None else {"least_records": release.least_records}
         # They come from such parameters, and become the same again.
         return {"epsilon": float(release.loss.epsilon), "delta": float(release.loss.delta), **declared}
-    if not hides_records(release):
-        return None
-    (guarantee,) = release.summary["mechanism"]["guarantees"]
-    parameters: Mapping[str, float | str] = guarantee["parameters"]
-    return parameters
+    guarantees = release.summary["mechanism"]["guarantees"]
+    return next((own["parameters"] for own in guarantees if own["model"] == DIFFERENTIAL_PRIVACY), None)
 
 
 def _published(release: Stored) -> object | None:

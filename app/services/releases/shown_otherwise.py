@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.domain.catalogue.catalogue_types import Hypothesis
+from app.domain.mechanisms.common_hypotheses import NOT_SHOWN_OTHERWISE
 from app.services.named import all_resources
 from app.services.ports import UnitOfWork
 from app.services.releases.mechanism_manifests import hides_records, is_drawn
 from app.services.releases.same_tables import contents_like
 from app.services.resources import Kind, Stored, document_of
-
-NOT_SHOWN_OTHERWISE: Final = "not_shown_otherwise"
-"""The hypothesis that such a release refutes."""
 
 _MOST_NAMED: Final = 5
 

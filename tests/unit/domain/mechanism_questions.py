@@ -38,4 +38,8 @@ QUESTIONS = {
         _SAMPLED | {"dictionary": {"illness": ("v0", "v1")}, "exponent_range": 1.0},
     ],
     "sampled_generalisation_published": [_SAMPLED | {"least_share": 0.01}],
+    "dirichlet_multinomial": [
+        {"partition": ["age"], "epsilon": 1.0},
+        {"partition": ["age"], "epsilon": 2.0, "delta": 1e-6, "certificate": "exact_tail"},
+    ],
 }

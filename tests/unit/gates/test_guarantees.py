@@ -141,6 +141,10 @@ def test_what_mechanisms_promise_is_what_policies_can_ask_for():
         ("laplace_histogram", {"epsilon": 1.0}),
         ("sampled_generalisation", sampled),
         ("sampled_generalisation_published", sampled | {"least_share": 0.5}),
+        (
+            "dirichlet_multinomial",
+            {"partition": ("age",), "epsilon": 2.0, "delta": 1e-6, "certificate": "exact_tail"},
+        ),
     ]
     context = MechanismContext(table, public=frozenset(table.attributes))
     by_name = {mechanism.name: mechanism for mechanism in MECHANISMS}

@@ -1,0 +1,371 @@
+"""Dirichlet-multinomial synthesis: the people of public partitions, with one attribute drawn anew.
+
+How many people each combination of the partition's attributes has is public and published exactly. In each
+partition as many people are drawn as it has, by a Pólya urn of its people and of a prior that is equal for
+all values that the drawn attribute can have (Machanavajjhala (2008), chapter 4, corrected; earlier in
+Machanavajjhala et al. (2008)). Values are those of a public hierarchy, at the level of a public rule.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Le, MaxLen, doc
+
+from app.domain.arrays import Ints, Longs
+from app.domain.catalogue.catalogue_types import ColumnName
+from app.domain.classes.ratios import as_written
+from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
+from app.domain.mechanisms.dirichlet_calibration import (
+    Certificate,
+    calibrate,
+    lower_gamma,
+    noise_share,
+    proven_delta,
+)
+from app.domain.mechanisms.dirichlet_guarantees import guarantees_of, warnings_of
+from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY
+from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
+from app.domain.mechanisms.noise_law import not_less
+from app.domain.mechanisms.plan_constants import DIRICHLET_CONSTANTS, EPSILONS_COMPARED
+from app.domain.mechanisms.polya_urn import Urns, is_drawable
+from app.domain.mechanisms.private_release import (
+    PublishedPrivately,
+    RuleIsPublic,
+    levels_of,
+    require_private,
+    rule_faults,
+    why_no_public_rule,
+)
+from app.domain.mechanisms.public_domains import why_undeclared
+from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed, shown_attributes
+from app.domain.tables.distinct import DistinctRows, distinct_rows
+from app.domain.tables.table import no_attribute
+
+PLACES: Final = 12
+"""Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
+SLOW: Final = 2.5
+MOST_SQUARES: Final = 500_000
+"""With a smaller e^ε − 1 no count is far above its cap, and tails are long: they are summed while the squares
+of the different sizes add up to so many for each value."""
+SECONDS_PER_SIZE: Final = 0.02
+SECONDS_PER_PERSON: Final = 5e-7
+BYTES_PER_PERSON: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirichletMultinomial:
+    """What is public, what is drawn, and how hard neighbours are to tell apart."""
+
+    partition: Annotated[
+        tuple[ColumnName, ...],
+        MaxLen(100),
+        doc(
+            "The attributes that are public: how many people each of their combinations has is published "
+            "exactly. The one other attribute is drawn; none of them may be sensitive. Without any all "
+            "people are one partition."
+        ),
+    ]
+    epsilon: Annotated[
+        float,
+        Ge(0.0001),
+        Le(20),
+        doc(
+            "ε: another value of one person changes the probability of no set of published tables by more "
+            "than the factor e^ε. Taken as the decimal it is written as, of at most 9 places."
+        ),
+    ]
+    delta: Annotated[
+        float,
+        Ge(0),
+        Le(0.1),
+        doc(
+            "δ of a partition: the probability of an output that tells more. Taken as the decimal it is "
+            "written as; 0 with the certificate `pure`, above 0 with the others."
+        ),
+    ] = 0.0
+    certificate: Annotated[
+        Certificate,
+        doc(
+            "What proves the prior: `pure`, for every output; `exact_tail`, by the probability of a count "
+            "above its cap; `reference_sample`, by a just unrepresentative count, which needs ε above ln 3."
+        ),
+    ] = "pure"
+    rule_is_public: RuleIsPublic = False
+
+    def __post_init__(self) -> None:
+        require_private(self, self.epsilon)
+        if (self.certificate == "pure") != (self.delta == 0):
+            raise InvalidInput.of(
+                "/delta",
+                "delta-of-other-certificate",
+                "The certificate pure has a delta of 0; each other one has a delta above 0.",
+                "Give both, such as exact_tail with a delta of 0.000001; or leave both out.",
+            )
+        if self.certificate == "reference_sample" and lower_gamma(as_written(self.epsilon)) <= 2:
+            raise InvalidInput.of(
+                "/certificate",
+                "epsilon-too-small",
+                f"A reference sample needs e^epsilon above 3; epsilon is {self.epsilon:.6g}.",
+                "Give an epsilon above 1.0986123, or the certificate exact_tail or pure.",
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedDirichletMultinomial(PublishedPrivately):
+    """What is published beside the rows."""
+
+    what_rows_are = "drawn people: copies of people, and others, which nothing tells apart"
+    why_not_counted = "people are drawn from those drawn before, and no error of their counts is computed"
+    attribute: Annotated[ColumnName, doc("The attribute that was drawn.")]
+    partition: Annotated[tuple[ColumnName, ...], doc("The public attributes, published as they are.")]
+    epsilon: Annotated[float, doc("ε of the guarantee.")]
+    delta: Annotated[float, doc("δ of the guarantee, of a partition.")]
+    certificate: Annotated[Certificate, doc("What proves it.")]
+    cells: Annotated[int, doc("Values that could be drawn.")]
+    sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
+    priors: Annotated[tuple[float, ...], doc("α of each: a value of k is expected of (k + α)·n/(n + K·α).")]
+
+
+@lru_cache(maxsize=2**14)
+def prior_of(
+    n: int, cells: int, epsilon: Fraction, delta: Fraction, certificate: Certificate
+) -> tuple[Fraction, float] | None:
+    """The least prior found whose urn draws words of 64 bits, and its δ; None if there is none.
+
+    Where 12 decimal places are too many it is rounded up to fewer and proved anew, else that of ``pure`` is.
+    """
+    choices = [calibrate(n, cells, epsilon, delta, own).alpha for own in (certificate, "pure")]
+    for scale in (10**places for places in range(PLACES, -1, -1)):
+        for alpha in (Fraction(math.ceil(own * scale), scale) for own in choices):
+            if is_drawable(n, alpha, cells):
+                proven = proven_delta(n, cells, alpha, epsilon, certificate)
+                if Fraction(proven) <= delta:
+                    return alpha, proven
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """The people as a rule leaves them; ``column`` is the place of the attribute that is drawn."""
+
+    context: MechanismContext
+    asked: DirichletMultinomial
+    column: int
+
+    @classmethod
+    def of(cls, context: MechanismContext, asked: DirichletMultinomial) -> _People:
+        """InvalidInput unless all shown attributes but one are a public partition."""
+        table, shown, pointer = context.table, shown_attributes(context), "/mechanism/partition"
+        for at, name in enumerate(asked.partition):
+            if name not in table.attributes:
+                raise InvalidInput([no_attribute(f"{pointer}/{at}", name, table.attributes)])
+            if name in table.sensitive and name in shown:
+                raise InvalidInput.of(
+                    f"{pointer}/{at}",
+                    "not-public",
+                    f"{name!r} is sensitive, and how many people have which value of it would be published.",
+                    "Draw it, suppress it by a rule, or give it another role if it is public.",
+                )
+        drawn = [cls(context, asked, table.position(own)) for own in shown if own not in asked.partition]
+        if not drawn:
+            raise InvalidInput.of(
+                pointer,
+                "nothing-drawn",
+                "All attributes that are shown are in the partition: none is drawn.",
+                "Leave out of the partition the one attribute that is not public.",
+            )
+        cells = math.prod(len(own.domain) for own in drawn)
+        if len(drawn) > 1:
+            raise InvalidInput.of(
+                pointer,
+                "several-drawn",
+                f"{len(drawn)} attributes are outside of the partition: "
+                f"{', '.join(repr(own.name) for own in drawn[:5])}. Drawn together they could have "
+                f"{cells:,} values, each with a prior; one is drawn.",
+                "Name those that are public, suppress others by a rule, or make one attribute of them with a "
+                "hierarchy that declares its values.",
+            )
+        if cells == 1:
+            raise InvalidInput.of(
+                pointer,
+                "one-value",
+                f"{drawn[0].name!r} can have one value only: everybody has it, and nothing is drawn.",
+                "Draw another attribute, or give a rule with a less general level.",
+            )
+        return drawn[0]
+
+    @property
+    def name(self) -> str:
+        """The attribute that is drawn."""
+        return self.context.table.attributes[self.column]
+
+    @cached_property
+    def domain(self) -> Ints:
+        """(K,) the nodes that can be drawn, ascending: those of all declared values at the rule's level."""
+        hierarchy = self.context.table.hierarchies[self.column]
+        found = hierarchy.ancestors_at(levels_of(self.context)[self.column])[hierarchy.leaves]
+        return np.unique(found).astype(np.int32)
+
+    @cached_property
+    def shown(self) -> Ints:
+        """(n, attributes) nodes under the rule."""
+        return disclosed(self.context)
+
+    @cached_property
+    def partitions(self) -> DistinctRows:
+        """People who agree in all attributes but the one that is drawn; without others all do."""
+        table = self.context.table
+        others = [j for j in range(table.n_attributes) if j != self.column]
+        columns = [self.shown[:, j] for j in others] or [np.zeros(table.n_records, dtype=np.int32)]
+        return distinct_rows(columns, [table.sizes[j] for j in others] or [1], table.n_records)
+
+    @cached_property
+    def sizes(self) -> tuple[Longs, Longs]:
+        """(d,) how many people partitions have, ascending, and how many have so many."""
+        return np.unique(self.partitions.counts, return_counts=True)
+
+    @cached_property
+    def priors(self) -> tuple[tuple[Fraction, float] | None, ...]:
+        """α and δ of each of these sizes."""
+        return tuple(self.prior(n, self.asked.epsilon) for n in self.sizes[0].tolist())
+
+    def prior(self, n: int, epsilon: float) -> tuple[Fraction, float] | None:
+        """Of one size, with this ε; where tails are too much work by ``pure``."""
+        certificate = "pure" if self.is_work(float(n) ** 2, epsilon) else self.asked.certificate
+        delta = as_written(self.asked.delta)
+        return prior_of(n, len(self.domain), as_written(epsilon), delta, certificate)
+
+    def is_work(self, squares: float, epsilon: float) -> bool:
+        """Whether the tails of sizes with this sum of squares are too many to be summed."""
+        is_slow = self.asked.certificate == "exact_tail" and math.expm1(epsilon) <= SLOW
+        return is_slow and squares > MOST_SQUARES * len(self.domain)
+
+    @cached_property
+    def faults(self) -> tuple[Fault, ...]:
+        """What is in the way of a draw."""
+        found = [*rule_faults(self.context, self.asked.rule_is_public)]
+        if self.is_work(float((self.sizes[0].astype(float) ** 2).sum()), self.asked.epsilon):
+            message = "With so small an epsilon the tails of partitions of so many people are not summed."
+            remedy = "Give an epsilon of 1.3 or more, or the certificate pure with a delta of 0."
+            found.append(Fault("/mechanism/certificate", "too-much-work", message, remedy))
+        elif None in self.priors:
+            message = f"The prior of {len(self.domain):,} values is too large to be drawn from exactly."
+            remedy = "Give a greater epsilon, another certificate, or a rule with a more general level."
+            found.append(Fault("/mechanism/epsilon", "too-much-noise", message, remedy))
+        return tuple(found)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The constants of a plan: those of priors only where nothing is in the way."""
+        (sizes, times), cells = self.sizes, len(self.domain)
+        median = int(sizes[np.searchsorted(np.cumsum(times), times.sum() // 2, side="right")])
+        found: dict[str, float] = {
+            "partitions": int(times.sum()),
+            "partitions_of_one": int(times[sizes == 1].sum()),
+            "size_median": median,
+            "size_greatest": int(sizes[-1]),
+            "values": cells,
+        }
+        for epsilon in EPSILONS_COMPARED:
+            prior = self.prior(median, epsilon)
+            share = 1.0 if prior is None else noise_share(median, cells * float(prior[0]))
+            found[f"noise_share_at_epsilon_{epsilon:g}"] = share
+        if self.faults:
+            return found
+        proven = [own for own in self.priors if own is not None]
+        alphas, deltas = np.array([float(own) for own, _ in proven]), [own for _, own in proven]
+        of_table = sum(Fraction(own) * many for own, many in zip(deltas, times.tolist(), strict=True))
+        totals = cells * alphas
+        return found | {
+            "alpha_least": float(alphas.min()),
+            "alpha_greatest": float(alphas.max()),
+            "greatest_loss": float(np.log1p(sizes / alphas).max()),
+            "delta_of_partition": max(deltas),
+            "delta_of_table": min(1.0, not_less(Fraction(of_table))),
+            "noise_share": float(np.average(totals / (sizes + totals), weights=sizes * times)),
+        }
+
+
+def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> str | None:
+    reason = why_no_public_rule(context)
+    if reason is not None:
+        return reason
+    why = ". Every value that there can be gets a prior, and values known from the data would tell of them."
+    return why_undeclared(context, [_People.of(context, parameters).name], why)
+
+
+def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
+    people, n = _People.of(context, parameters), context.table.n_records
+    missing, numbers, asked = people.faults, people.numbers, parameters
+    described = (context, people.name, asked.partition, numbers, asked.epsilon, asked.delta)
+    return MechanismPlan(
+        constants=numbers,
+        missing=missing,
+        seconds=SECONDS_PER_SIZE * len(people.sizes[0]) + SECONDS_PER_PERSON * n,
+        bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
+        guarantees=() if missing else guarantees_of(*described),
+        warnings=() if missing else tuple(warnings_of(people.name, numbers, asked.epsilon)),
+    )
+
+
+def _bars(context: MechanismContext, parameters: DirichletMultinomial) -> tuple[Fault, ...]:
+    people = _People.of(context, parameters)
+    if np.isin(people.shown[:, people.column], people.domain).all():
+        return ()
+    message = f"Some records have no declared value of {people.name!r}: it is missing, or more general."
+    remedy = "Leave these records out, or map missing values to a declared value of their own in the data."
+    return (Fault("/mechanism/partition", "missing-drawn-values", message, remedy),)
+
+
+def _draw(
+    context: MechanismContext, parameters: DirichletMultinomial, bits: Bits
+) -> Drawn[PublishedDirichletMultinomial]:
+    reason = _supports(context, parameters)
+    if reason is not None:
+        raise NotSupported.because(reason)
+    people = _People.of(context, parameters)
+    refuse((*people.faults, *_bars(context, parameters)))
+    alphas = [own[0] for own in people.priors if own is not None]
+    sizes, column = people.sizes[0], people.column
+    order = np.argsort(people.partitions.inverse, kind="stable")
+    of_size = np.searchsorted(sizes, people.partitions.counts)
+    parts = np.array([own.as_integer_ratio() for own in alphas], dtype=np.int64)[of_size]
+    urns = Urns(people.partitions.counts, parts[:, 0], parts[:, 1], len(people.domain))
+    cells = np.searchsorted(people.domain, people.shown[order, column]).astype(np.int32)
+    columns = [people.shown[order, j] for j in range(context.table.n_attributes)]
+    columns[column] = people.domain[urns.drawn(cells, bits)]
+    published = PublishedDirichletMultinomial(
+        attribute=people.name,
+        partition=parameters.partition,
+        epsilon=parameters.epsilon,
+        delta=parameters.delta,
+        certificate=parameters.certificate,
+        cells=len(people.domain),
+        sizes=tuple(sizes.tolist()),
+        priors=tuple(map(float, alphas)),
+    )
+    return Drawn(tuple(columns), published)
+
+
+DIRICHLET_MULTINOMIAL: Final = Mechanism(
+    name="dirichlet_multinomial",
+    title="Dirichlet-multinomial synthesis: one attribute drawn anew for the people of public partitions",
+    source="Machanavajjhala (2008), chapter 4; Machanavajjhala et al. (2008), with corrected certificates",
+    family="synthesise",
+    parameters=DirichletMultinomial,
+    published=PublishedDirichletMultinomial,
+    guarantees=(BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY),
+    constants=DIRICHLET_CONSTANTS,
+    supports=_supports,
+    plan=_plan,
+    draw=_draw,
+    keeps_records=False,
+    hides_records=True,
+    bars=_bars,
+)

@@ -1,0 +1,212 @@
+"""People drawn by HTTP: planned, drawn, judged by a gate, and what other releases leave of the promise."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from typing import Any
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+from tests.api.drawn_people import asked, data, declared, made, people
+from tests.api.problem_documents import problem_of
+
+pytestmark = pytest.mark.anyio
+
+DRAWN = {
+    "kind": "dirichlet_multinomial",
+    "partition": ["town"],
+    "epsilon": 2,
+    "delta": 0.000001,
+    "certificate": "exact_tail",
+}
+STABLE = {"kind": "stability_histogram", "epsilon": 0.5, "delta": 1e-4, "least_records": 20}
+
+
+async def planned(client: httpx.AsyncClient, **more: Any) -> dict[str, Any]:
+    answer = await client.post("/v1/releases/plans", json=asked(mechanism=DRAWN | more))
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def rows_of(table: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(table.decode())))
+
+
+async def verdict(client: httpx.AsyncClient, **model: Any) -> tuple[str, dict[str, Any]]:
+    """What a gate says of the release ``drawn`` by one requirement on its guarantee."""
+    name = f"p{len((await client.get('/v1/policies')).json()['items'])}"
+    demand = {"kind": "guarantee", "model": model, "may_rest_on_assumptions": True}
+    policy = {
+        "format": "privacy-risk/policy/2", "name": name, "version": 1, "title": "Of drawn people",
+        "assumes": {"attacker": "Who knows everybody else."},
+        "schema": {"attributes": {"town": "quasi_identifier", "illness": "sensitive"}},
+        "requirements": [{"id": "0", "title": "It holds", "reason": "Test.", "requirement": demand}],
+    }  # fmt: skip
+    await made(client.post("/v1/policies", json=policy))
+    answer = await client.post(
+        f"/v1/gates/{name}/evaluations", json={"dataset": "people", "release": {"name": "drawn"}}
+    )
+    assert answer.status_code in (200, 201), answer.text
+    result = answer.json()["result"]
+    return result["verdict"], result["criteria"][0]
+
+
+async def test_people_are_planned_drawn_and_published_with_their_guarantees(client: httpx.AsyncClient):
+    await people(client)
+    plan = await planned(client)
+    assert plan["missing"] == []
+    assert (plan["seconds"], plan["bytes"]) == (None, None)
+    constants = plan["constants"]
+    sizes = [constants[name] for name in ("partitions", "size_median", "size_greatest", "values")]
+    assert sizes == [2, 30, 30, 3]
+    assert 0 < constants["delta_of_partition"] <= 1e-6
+    assert constants["delta_of_table"] == pytest.approx(2 * constants["delta_of_partition"])
+    assert constants["noise_share_at_epsilon_8"] < constants["noise_share"] < 0.5
+    assert [own["model"] for own in plan["guarantees"]] == [
+        "bounded_differential_privacy",
+        "probabilistic_differential_privacy",
+    ]
+    assert plan["guarantees"][0]["hypotheses"][0]["id"] == "totals_are_public"
+    manifest = await made(client.post("/v1/releases", json=asked(mechanism=DRAWN)))
+    again = await client.post("/v1/releases", json=asked(mechanism=DRAWN))
+    assert (again.status_code, again.json()["id"]) == (200, manifest["id"])
+    rows = rows_of(await data(client))
+    assert Counter(own["town"] for own in rows) == {"Rome": 30, "Bari": 30}
+    assert {own["illness"] for own in rows} <= {"flu", "asthma", "gout"}
+    manifest = (await client.get("/v1/releases/drawn")).json()
+    mechanism = manifest["mechanism"]
+    assert (mechanism["family"], manifest["dataset_sha256"]) == ("synthesise", None)
+    published = mechanism["published"]
+    assert (published["attribute"], published["partition"], published["cells"]) == ("illness", ["town"], 3)
+    assert (published["sizes"], len(published["priors"])) == ([30], 1)
+    assert {own["standing"] for own in mechanism["guarantees"]} == {"certified"}
+    assert mechanism["warnings"][0].startswith("Of one record more or less nothing is promised")
+    stored = pq.read_schema(io.BytesIO(await data(client, format_="parquet"))).metadata
+    assert stored == {b"privacy-risk.mechanism": b"dirichlet_multinomial/1"}
+    counts = await client.post("/v1/releases/drawn/answers", json={"queries": [{}]})
+    assert "no error of their counts is computed" in problem_of(counts, 422, "not-supported")["detail"]
+
+
+async def test_a_gate_judges_the_certificate(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked(mechanism=DRAWN)))
+    bounded = {"kind": "bounded_differential_privacy", "attribute": "illness"}
+    kept, found = await verdict(client, **bounded, epsilon={"at_most": 2}, delta={"at_most": 0.000001})
+    assert (kept, found["outcome"]) == ("pass", "passed"), found
+    failed, _ = await verdict(client, **bounded, epsilon={"at_most": 1})
+    assert failed == "fail"
+    probabilistic = {"kind": "probabilistic_differential_privacy", "attribute": "illness"}
+    kept, found = await verdict(client, **probabilistic, delta={"at_most": 0.000002})
+    assert kept == "pass", found
+    of_records, found = await verdict(client, kind="differential_privacy", epsilon={"at_most": 9})
+    assert of_records == "fail"
+    assert "promises no differential privacy" in found["explanation"]
+
+
+async def test_beside_the_ledger_of_records_it_is_void_and_replacing_values_adds_up(
+    client: httpx.AsyncClient,
+):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked(mechanism=DRAWN)))
+    ledger = (await client.get("/v1/datasets/people/budget")).json()
+    (void,) = ledger["voided_by"]
+    assert void["release"] == "drawn"
+    assert void["reason"].startswith("It publishes totals exactly")
+    assert ledger["epsilon"]["spent"] == "0"
+    problem_of(await client.post("/v1/releases", json=asked("counted", mechanism=STABLE)), 409, "conflict")
+    counted = asked("counted", mechanism=STABLE) | {"independent_of_earlier": True}
+    await made(client.post("/v1/releases", json=counted))
+    together = (await client.get("/v1/releases/drawn")).json()["mechanism"]["together"]
+    assert (together["model"], together["status"]) == ("bounded_differential_privacy", "certified")
+    assert together["parameters"]["epsilon"] == 3
+    assert together["parameters"]["delta"] == pytest.approx(1e-6 + (1 + 2.718281828**0.5) * 1e-4)
+    assert (together["parameters"]["attribute"], together["parameters"]["draws"]) == ("illness", 2)
+    known = {own["id"]: own["holds"] for own in together["hypotheses"]}
+    assert known["totals_are_public"] == "assumed"
+    assert (await client.get("/v1/releases/counted")).json()["mechanism"]["together"] == together
+    ledger = (await client.get("/v1/datasets/people/budget")).json()
+    assert [own["release"] for own in ledger["voided_by"]] == ["drawn"]
+
+
+async def test_a_release_that_shows_the_drawn_attribute_refutes_what_is_promised(client: httpx.AsyncClient):
+    await people(client)
+    await made(client.post("/v1/releases", json=asked(mechanism=DRAWN)))
+    levels = {"kind": "table_level", "levels": {"town": 1, "illness": 0}}
+    await made(client.post("/v1/rules", json={"name": "shown", "dataset": "people", "rule": levels}))
+    await made(client.post("/v1/releases", json={"name": "shown", "dataset": "people", "rule": "shown"}))
+    guarantees = (await client.get("/v1/releases/drawn")).json()["mechanism"]["guarantees"]
+    assert {own["standing"] for own in guarantees} == {"none"}
+    assert [own["id"] for own in guarantees[0]["hypotheses"] if own["holds"] == "no"] == [
+        "not_shown_otherwise"
+    ]
+
+
+async def test_a_public_rule_draws_from_fewer_values(client: httpx.AsyncClient):
+    await people(client)
+    tree = [["flu", "lungs"], ["asthma", "lungs"], ["gout", "joints"]]
+    await made(
+        client.post("/v1/hierarchies", json={"name": "organs", "definition": {"kind": "rows", "rows": tree}})
+    )
+    attributes = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "illness", "type": "categorical", "role": "sensitive", "hierarchy": "organs",
+         "on_unknown": "refuse"},
+    ]  # fmt: skip
+    await made(
+        client.post("/v1/datasets", json={"name": "grouped", "upload": "people", "attributes": attributes})
+    )
+    levels = {"kind": "table_level", "levels": {"town": 0, "illness": 1}}
+    await made(client.post("/v1/rules", json={"name": "coarse", "dataset": "grouped", "rule": levels}))
+    body = asked(dataset="grouped", mechanism=DRAWN, rule="coarse")
+    problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+    assert [own["code"] for own in problem["errors"]] == ["rule-not-public"]
+    await made(client.post("/v1/releases", json=body | {"mechanism": DRAWN | {"rule_is_public": True}}))
+    assert {own["illness"] for own in rows_of(await data(client))} <= {"lungs", "joints"}
+
+
+@pytest.mark.parametrize(
+    ("more", "pointer", "code"),
+    [
+        ({"partition": ["city"]}, "/mechanism/partition/0", "unknown-attribute"),
+        ({"partition": ["illness"]}, "/mechanism/partition/0", "not-public"),
+        ({"partition": []}, "/mechanism/partition", "several-drawn"),
+        ({"delta": 0}, "/mechanism/delta", "delta-of-other-certificate"),
+        ({"epsilon": 1, "certificate": "reference_sample"}, "/mechanism/certificate", "epsilon-too-small"),
+    ],
+)
+async def test_what_cannot_be_drawn_is_named_with_a_remedy(
+    client: httpx.AsyncClient, more: dict[str, Any], pointer: str, code: str
+):
+    await people(client)
+    problem = problem_of(
+        await client.post("/v1/releases", json=asked(mechanism=DRAWN | more)), 422, "invalid-input"
+    )
+    (fault,) = problem["errors"]
+    assert (fault["pointer"], fault["code"]) == (pointer, code)
+    assert fault["remedy"]
+
+
+async def test_values_that_nobody_declares_are_not_drawn(client: httpx.AsyncClient):
+    await people(client)
+    attributes: list[dict[str, Any]] = [
+        {"name": "town", "type": "categorical", "role": "quasi_identifier"},
+        {"name": "illness", "type": "categorical", "role": "sensitive"},
+    ]
+    await made(
+        client.post("/v1/datasets", json={"name": "free", "upload": "people", "attributes": attributes})
+    )
+    answer = await client.post("/v1/releases", json=asked(dataset="free", mechanism=DRAWN))
+    assert "Declare a hierarchy" in str(problem_of(answer, 422, "not-supported"))
+    few = await declared(client, ["flu", "asthma"])
+    attributes[1] |= {"hierarchy": few, "on_unknown": "missing"}
+    await made(
+        client.post("/v1/datasets", json={"name": "few", "upload": "people", "attributes": attributes})
+    )
+    answer = await client.post("/v1/releases", json=asked(dataset="few", mechanism=DRAWN))
+    problem = problem_of(answer, 422, "invalid-input")
+    assert [own["code"] for own in problem["errors"]] == ["missing-drawn-values"]
