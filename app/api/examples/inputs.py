@@ -113,9 +113,20 @@ DATASETS: Final = bodies(
             {"name": "education", "type": "categorical", "role": "sensitive", "hierarchy": "education"},
         ],
     },
+    {
+        "name": "friendships",
+        "upload": "friendships",
+        "attributes": [
+            {"name": "member", "type": "text", "role": "quasi_identifier"},
+            {"name": "friend", "type": "text", "role": "quasi_identifier"},
+            {"name": "city", "type": "number", "role": "quasi_identifier"},
+            {"name": "race", "type": "number", "role": "quasi_identifier"},
+        ],
+    },
     trial="the members, with the hierarchy of their cities alone",
     members="the members with their hierarchies",
     residents="the people of the census, with their education as what is sensitive",
+    friendships="which member shows a friend how much of the city and the race",
 )
 
 DICTIONARIES: Final = bodies(
