@@ -91,7 +91,7 @@ async def test_edges_that_are_loops_only_leave_everybody_alone(network: httpx.As
         ("a,b,w\n0,1,3\n1,0,2\n", {"weight": "w"}, ("/measure/weight", "conflicting-weights", "rows: 2")),
         (
             "a,b,w\n0,1,0.5\n1,2,0.5\n",
-            {"weight": "w", "weights": "leakage", "directed": True},
+            {"weight": "w", "is_leakage": True, "directed": True},
             ("/measure/weight", "leakage-not-one", "2 people"),
         ),
     ],

@@ -97,7 +97,7 @@ async def test_trust_by_common_friends_is_that_of_the_edges(network: httpx.Async
 @pytest.mark.parametrize(
     ("plan", "expected"),
     [
-        ("a,b,k1\n0,1,4\n", ("/measure/levels/0", "level-out-of-range")),
+        ("a,b,k1\n0,1,4\n", ("/measure/plan", "not-a-level")),
         ("a,b,k1\n0,1,-1\n", ("/measure/plan", "not-a-level")),
         ("a,b,k1\n0,1,0.5\n", ("/measure/plan", "not-a-level")),
         ("a,b,k1\n0,1,\n", ("/measure/plan", "not-a-number")),

@@ -117,10 +117,8 @@ DATASETS: Final = bodies(
         "name": "friendships",
         "upload": "friendships",
         "attributes": [
-            {"name": "member", "type": "text", "role": "quasi_identifier"},
-            {"name": "friend", "type": "text", "role": "quasi_identifier"},
-            {"name": "city", "type": "number", "role": "quasi_identifier"},
-            {"name": "race", "type": "number", "role": "quasi_identifier"},
+            {"name": name, "type": "categorical", "role": "quasi_identifier"}
+            for name in ("member", "friend", "city", "race")
         ],
     },
     trial="the members, with the hierarchy of their cities alone",

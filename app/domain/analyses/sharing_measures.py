@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
@@ -39,13 +39,10 @@ class NetworkParameters:
     target: Annotated[ColumnName, doc("Column of the person who receives, in all further datasets.")]
     weight: Annotated[ColumnName | None, doc("Column of the edges' weights; null: 1 each.")] = None
     directed: Annotated[bool, doc("Whether edges lead one way only.")] = False
-    trust: Annotated[
-        TrustRule, doc("unknown: 0; attributes: 1 where all agree, else −1; common_friends: how many.")
-    ] = "unknown"
+    edges: Annotated[DatasetRef | None, doc("A row per edge; null: trust needs none.")] = None
+    trust: Annotated[TrustRule, doc("0, agreement (1 or −1), or the friends in common.")] = "unknown"
     trust_attributes: Annotated[tuple[ColumnName, ...], MaxLen(100), doc("Attributes that must agree.")] = ()
-    trust_table: Annotated[
-        DatasetRef | None, doc("Trust as users state it, in place of the rule's: a row per pair.")
-    ] = None
+    trust_table: Annotated[DatasetRef | None, doc("Trust as users state it, which replaces others.")] = None
     trust_column: Annotated[ColumnName, doc("Column of `trust_table` with the trust.")] = "trust"
     decreasing: Annotated[
         Decreasing, doc("How risk falls with trust T: linear (1 − T)/2, exp(−T), or reciprocal 1/(1 + T).")
@@ -57,17 +54,12 @@ class NetworkParameters:
 class DiffusionParameters(NetworkParameters):
     """Whose item spreads, and how."""
 
-    edges: Annotated[DatasetRef, doc("A dataset with a row per edge.")]
-    owner: Annotated[
-        Annotated[CellValue, Len(1, 1_000)], doc("The owner's identifier; needs the scope `data:read`.")
-    ]
+    owner: Annotated[CellValue, Len(1, 1_000), doc("The owner's identifier; needs the scope `data:read`.")]
     item_sensitivity: Annotated[float, Ge(0), Le(1e12), doc("Φ of the item.")] = 1.0
     kernel: Annotated[Kernel, doc("How it spreads: see the measure's page.")] = "random_walk"
     time: Annotated[float, Ge(0), Le(1_000), doc("Time of the kernels random_walk and laplacian.")] = 1.0
     steps: Annotated[int, Ge(0), Le(1_000), doc("Steps of the kernel steps.")] = 1
-    weights: Annotated[
-        Literal["proportional", "leakage"], doc("Divide weights by their sum per person, or require 1.")
-    ] = "proportional"
+    is_leakage: Annotated[bool, doc("Whether the weights of a person must sum to 1, not be scaled.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,13 +67,8 @@ class SharingParameters(NetworkParameters):
     """Which plan is scored, and by what interests."""
 
     plan: Annotated[DatasetRef, doc("A row per pair, and columns of levels, named as the attributes.")]
-    edges: Annotated[DatasetRef | None, doc("A row per edge, for trust by common friends.")] = None
-    interests: Annotated[
-        DatasetRef | None, doc("What a level is worth to each person, by attribute; null: 1 to everybody.")
-    ] = None
-    as_printed: Annotated[bool, doc("Count utility by the interests of the owner, as the paper does.")] = (
-        False
-    )
+    interests: Annotated[DatasetRef | None, doc("What a level is worth to each; null: 1 to all.")] = None
+    as_printed: Annotated[bool, doc("Count utility by the interests of the owner, as printed.")] = False
 
 
 @dataclass(frozen=True)
@@ -106,10 +93,7 @@ class DiffusionRisk:
     repeated: Annotated[int, doc("Edges that were given before.")]
     risk_kept: Annotated[float, LOW_AMOUNT, doc("Risk while only the owner has the item.")]
     mean: Annotated[float, LOW_AMOUNT, doc("Mean risk over all recipients.")]
-    greatest: Annotated[float, LOW_AMOUNT, doc("Greatest risk of a recipient.")]
-    truncation_error: Annotated[
-        float, FROM_ZERO, doc("Bound on the error of a risk by cutting off a series.")
-    ]
+    truncation_error: Annotated[float, FROM_ZERO, doc("Bound on the error of cutting a series off.")]
     recipients: Annotated[tuple[RecipientRisk, ...], doc("The riskiest recipients, in descending order.")]
 
 
@@ -153,14 +137,11 @@ class _Network:
             raise InvalidInput.of("/dataset", "no-identifier", words, "Give a column the role identifier.")
         self.context, self.asked = context, asked
         self.number = {str(own): i for i, own in enumerate(context.table.entity_ids.tolist())}
-        self.edges = getattr(asked, "edges", None)
-        self.graph = None if self.edges is None else self._graph(self.edges)
-
-    def _graph(self, edges: DatasetRef) -> Graph:
-        table, sources, targets = self.pairs(edges, "edges")
-        weight = self.asked.weight
-        weights = None if weight is None else _numbers(table, weight, "weight")
-        return graph_of_edges(len(self.number), sources, targets, weights, directed=self.asked.directed)
+        self.graph: Graph | None = None
+        if asked.edges is not None:
+            table, sources, targets = self.pairs(asked.edges, "edges")
+            weights = None if asked.weight is None else _numbers(table, asked.weight, "weight")
+            self.graph = graph_of_edges(len(self.number), sources, targets, weights, asked.directed)
 
     def pairs(self, dataset: DatasetRef, field: str) -> tuple[Table, Longs, Longs]:
         """A further dataset and the two people of each row; edges add those who are not known yet."""
@@ -180,8 +161,14 @@ class _Network:
         _refuse_rows((ends[0] < 0) | (ends[1] < 0), field, "unknown-person", "name nobody who is known")
         return table, ends[0], ends[1]
 
+    def linked(self) -> Graph:
+        """The network; InvalidInput without edges."""
+        if self.graph is None:
+            raise InvalidInput.of("/edges", "missing", "This needs edges.", "Name a dataset of them.")
+        return self.graph
+
     def trust(self, owners: Longs, others: Longs) -> Floats:
-        """Trust of each owner in the other one of the pair, (p,)."""
+        """Trust of the first of each pair in the second, (p,)."""
         asked, table, n = self.asked, self.context.table, len(self.number)
         trust = np.zeros(len(others))
         if asked.trust == "attributes":
@@ -192,9 +179,7 @@ class _Network:
                 codes[: table.n_records, k] = _column(table, name, "trust_attributes")[0]
             trust = agreement(codes, owners, others)
         if asked.trust == "common_friends":
-            if self.graph is None:
-                raise InvalidInput.of("/edges", "missing", "Common friends need edges.", "Name a dataset.")
-            trust = common_friends(self.graph, owners, others).astype(np.float64)
+            trust = common_friends(self.linked(), owners, others).astype(np.float64)
         if asked.trust_table is None:
             return trust
         stated, sources, targets = self.pairs(asked.trust_table, "trust_table")
@@ -231,8 +216,8 @@ def _refuse_rows(bad: Bools, field: str, code: str, what: str) -> None:
 def _leaked(context: MeasureContext, parameters: DiffusionParameters, tick: Tick) -> DiffusionRisk:
     with pointing_into("/measure"):
         network = _Network(context, parameters)
-        graph, owner = given(network.graph), network.number.get(parameters.owner)
-        if parameters.weights == "leakage":
+        graph, owner = network.linked(), network.number.get(parameters.owner)
+        if parameters.is_leakage:
             graph.require_leakage()
         if owner is None or graph.n_people == 1:
             words = "Nobody has this identifier, or there is nobody else."
@@ -243,25 +228,17 @@ def _leaked(context: MeasureContext, parameters: DiffusionParameters, tick: Tick
         weights[owner] = 0.0  # What returns to its owner does no harm.
         how = parameters.kernel, parameters.time, parameters.steps
         found, phi = spread(graph, weights, *how), parameters.item_sensitivity
-        risks, exposures = phi * found.values, phi * spread(graph, trust, *how).values
+        of_person = np.stack([phi * found.values, phi * spread(graph, trust, *how).values, trust], axis=1)
     tick(1)
     names, others = list(network.number), np.delete(everybody, owner)
+    risks, with_edges = of_person[:, 0], np.union1d(graph.links.indices, graph.links.nonzero()[0])
+    riskiest = others[greatest_first(risks[others], parameters.most)]
     return DiffusionRisk(
-        people=graph.n_people,
-        without_profile=graph.n_people - context.table.n_records,
-        without_edges=int(graph.has_no_edges.sum()),
-        edges=graph.n_edges,
-        loops=graph.loops,
-        repeated=graph.repeated,
-        risk_kept=float(risks[owner]),
-        mean=float(risks[others].mean()),
-        greatest=float(risks[others].max()),
-        truncation_error=phi * found.truncation_error,
-        recipients=tuple(
-            RecipientRisk(CellValue(names[v]), float(risks[v]), float(exposures[v]), float(trust[v]))
-            for v in others[greatest_first(risks[others], parameters.most)].tolist()
-        ),
-    )
+        graph.n_people, graph.n_people - context.table.n_records, graph.n_people - len(with_edges),
+        graph.links.nnz // (1 if graph.directed else 2), graph.loops, graph.repeated,
+        float(risks[owner]), float(risks[others].mean()), phi * found.truncation_error,
+        tuple(RecipientRisk(CellValue(names[v]), *of_person[v].tolist()) for v in riskiest.tolist()),
+    )  # fmt: skip
 
 
 def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) -> SharingLoss:
@@ -276,8 +253,9 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
         is_again[np.unique(owners * n + recipients, return_index=True)[1]] = False
         _refuse_rows(is_again, "plan", "repeated-pair", "name a pair again")
         levels = np.stack([_numbers(plan, name, "plan") for name in names], axis=1)
-        is_level = (levels == np.rint(levels)) & (levels >= 0) & (levels <= np.iinfo(np.int32).max)
-        _refuse_rows(~is_level.all(axis=1), "plan", "not-a-level", "hold a level that is no whole number")
+        heights = np.array([table.hierarchies[table.position(name)].height for name in names])
+        is_level = (levels == np.rint(levels)) & (levels >= 0) & (levels <= heights)
+        _refuse_rows(~is_level.all(axis=1), "plan", "not-a-level", "hold no level from 0 to the height")
         sensitivities, interests = np.zeros((n, len(names))), np.ones((n, len(names)))
         for k, name in enumerate(names):
             j, groups = table.position(name), sensitivity.personal_groups
@@ -288,31 +266,21 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
             _refuse_rows(rows < 0, "interests", "unknown-person", "name nobody who is known")
             interests[:] = 0.0
             interests[rows] = np.stack([_numbers(stated, name, "interests") for name in names], axis=1)
-        heights = np.array([table.hierarchies[table.position(name)].height for name in names])
         kept = np.flatnonzero(owners != recipients)
         owners, recipients = owners[kept], recipients[kept]
         weights = risk_weights(network.trust(owners, recipients), parameters.decreasing)
-        sharing = Sharing(
-            owners, recipients, weights, sensitivities, interests, heights, parameters.as_printed
-        )
-        losses, utilities = scores_of(sharing, levels[kept].astype(np.int32))
+        of_cells = weights, sensitivities, interests, heights
+        sharing = Sharing(owners, recipients, *of_cells, parameters.as_printed)
+        losses, utilities = scores_of(sharing, levels[kept])
     tick(1)
-    ids, of_people = list(network.number), np.stack([losses.sum(axis=1), utilities.sum(axis=1)], axis=1)
-    of_attributes = zip(heights.tolist(), losses.sum(axis=0), utilities.sum(axis=0), strict=True)
+    ids, of_person = list(network.number), np.stack([losses.sum(axis=1), utilities.sum(axis=1)], axis=1)
+    of_attribute = np.stack([losses.sum(axis=0), utilities.sum(axis=0)], axis=1).tolist()
+    greatest = greatest_first(of_person[:, 0], parameters.most).tolist()
     return SharingLoss(
-        pairs=len(kept),
-        with_oneself=plan.n_records - len(kept),
-        loss=float(losses.sum()),
-        utility=float(utilities.sum()),
-        attributes=tuple(
-            AttributeSharing(name, height, float(loss), float(utility))
-            for name, (height, loss, utility) in zip(names, of_attributes, strict=True)
-        ),
-        people=tuple(
-            PersonSharing(CellValue(ids[i]), *of_people[i].tolist())
-            for i in greatest_first(of_people[:, 0], parameters.most).tolist()
-        ),
-    )
+        len(kept), plan.n_records - len(kept), float(losses.sum()), float(utilities.sum()),
+        tuple(AttributeSharing(names[k], int(heights[k]), *own) for k, own in enumerate(of_attribute)),
+        tuple(PersonSharing(CellValue(ids[i]), *of_person[i].tolist()) for i in greatest),
+    )  # fmt: skip
 
 
 def _adds_up(context: MeasureContext, parameters: SharingParameters) -> str | None:
@@ -325,9 +293,9 @@ def _cost(context: MeasureContext, parameters: NetworkParameters) -> Cost:
     rows = context.table.n_records + sum(own.table.n_records for own in context.others.values())
     products = 0.0
     if isinstance(parameters, DiffusionParameters):
-        columns = context.others[parameters.edges].table.codes.T
-        greatest = max(int(np.bincount(column).max()) for column in columns)
-        degree = greatest if parameters.kernel == "laplacian" else 1
+        columns = [column for own in context.others.values() for column in own.table.codes.T]
+        is_series = parameters.kernel == "laplacian"
+        degree = max((int(np.bincount(column).max()) for column in columns if is_series), default=1)
         products = parameters.steps + parameters.time + 18 * math.sqrt(parameters.time * degree) + 60
     seconds = rows * (SECONDS_PER_ROW + products * SECONDS_PER_PRODUCT)
     return Cost(seconds, rows * BYTES_PER_ROW, 1, "sparse")

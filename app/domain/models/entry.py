@@ -213,8 +213,7 @@ class Measure(Generic[P, R]):
         What becomes of it where a person may have several records (see
         :mod:`app.domain.models.criterion`): it counts persons, reads records, or is refused, and why.
     repeats
-        Whether the other datasets that parameters name are of such records, too, so that the same is asked of
-        them; False where they are tables of another kind.
+        Whether other datasets in the parameters are asked the same; False where they are of another kind.
     bounded_by_persons
         Values of which the fewest persons that classes can have give a bound, and from which side.
     """

@@ -36,14 +36,10 @@ _DEVIATIONS: Final = 12
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """K·w of each person, a bound on the error of cutting a series off, and the products it took.
-
-    Rounding is not in the bound: about 1e-16 of the greatest weight per product.
-    """
+    """K·w of each person, and a bound on the error of cutting a series off, in which rounding is not."""
 
     values: Floats
     truncation_error: float
-    products: int
 
 
 def spread(graph: Graph, weights: Floats, kernel: Kernel, time: float = 1.0, steps: int = 1) -> Spread:
@@ -52,10 +48,9 @@ def spread(graph: Graph, weights: Floats, kernel: Kernel, time: float = 1.0, ste
     Raises InvalidInput for a time that is negative or not finite, negative steps, and the Laplacian kernel of
     a directed network. ``time`` is of the two exponentials, ``steps`` of the powers.
     """
-    if not (math.isfinite(time) and time >= 0):
-        raise InvalidInput.of("/time", "out-of-range", "time must be finite and at least 0.")
-    if steps < 0:
-        raise InvalidInput.of("/steps", "out-of-range", "steps must be at least 0.")
+    for name, extent in (("time", time), ("steps", steps)):
+        if not (math.isfinite(extent) and extent >= 0):
+            raise InvalidInput.of(f"/{name}", "out-of-range", f"{name} must be finite and at least 0.")
     if kernel == "laplacian" and graph.directed:
         raise InvalidInput.of(
             "/kernel", "directed-laplacian", "The Laplacian kernel is of undirected networks.",
@@ -67,13 +62,13 @@ def spread(graph: Graph, weights: Floats, kernel: Kernel, time: float = 1.0, ste
     if kernel == "steps":
         for _ in range(steps):
             weights = walk(weights)
-        return Spread(weights, 0.0, steps)
+        return Spread(weights, 0.0)
     shares, tail = poisson_shares(time)
     total, moved = shares[0] * weights, weights
     for share in shares[1:].tolist():
         moved = walk(moved)
         total += share * moved
-    return Spread(total, tail * float(np.abs(weights).max(initial=0.0)), len(shares) - 1)
+    return Spread(total, tail * float(np.abs(weights).max(initial=0.0)))
 
 
 def poisson_shares(mean: float) -> tuple[Floats, float]:
@@ -121,21 +116,17 @@ def _by_chebyshev(graph: Graph, weights: Floats, time: float) -> Spread:
     radius = float((np.repeat(degrees, np.diff(links.indptr)) + degrees[links.indices]).max(initial=0.0))
     z, norm = time * radius / 2, float(np.linalg.norm(weights))
     if z == 0 or norm == 0:
-        return Spread(weights, 0.0, 0)
+        return Spread(weights, 0.0)
     shares = 2 * scipy.special.ive(np.arange(math.ceil(_DEVIATIONS * (math.sqrt(z) + 2)) + 30), z)
     shares[0] /= 2
     shares, tail = _cut_off(shares, TOLERANCE * float(np.abs(weights).max()) / norm)
 
     def scaled(values: Floats) -> Floats:
-        moved: Floats = links @ values
-        moved -= degrees * values
-        moved *= 2 / radius
-        moved += values
-        return moved
+        return np.add(values, (links @ values - degrees * values) * (2 / radius))
 
     before, current = weights, scaled(weights)
     total = shares[0] * before
     for share in shares[1:].tolist():
         total += share * current
         before, current = current, 2 * scaled(current) - before
-    return Spread(np.clip(total, weights.min(), weights.max()), tail * norm, len(shares))
+    return Spread(np.clip(total, weights.min(), weights.max()), tail * norm)

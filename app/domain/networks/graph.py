@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from app.domain.arrays import Bools, Floats, Integers
+from app.domain.arrays import Floats, Integers
 from app.domain.classes.libraries import Library
 from app.domain.errors import InvalidInput, counted, having
 
@@ -40,22 +40,10 @@ class Graph:
         """People, those without edges included."""
         return int(self.links.shape[0])
 
-    @property
-    def n_edges(self) -> int:
-        """Edges, of an undirected network each once."""
-        return int(self.links.nnz) // (1 if self.directed else 2)
-
     @cached_property
     def degrees(self) -> Floats:
         """(n,) sum of the weights of the edges that lead away from each person."""
         return np.asarray(self.links.sum(axis=1), dtype=np.float64).reshape(-1)
-
-    @property
-    def has_no_edges(self) -> Bools:
-        """(n,) whether no edge leads to the person or away."""
-        alone: Bools = np.diff(self.links.indptr) == 0
-        alone[self.links.indices] = False
-        return alone
 
     def require_leakage(self) -> None:
         """Raise InvalidInput unless the weights that lead away from each person who has edges sum to 1."""
@@ -70,12 +58,7 @@ class Graph:
 
 
 def graph_of_edges(
-    n_people: int,
-    sources: Integers,
-    targets: Integers,
-    weights: Floats | None = None,
-    *,
-    directed: bool = False,
+    n_people: int, sources: Integers, targets: Integers, weights: Floats | None = None, directed: bool = False
 ) -> Graph:
     """Make a network of edges between people; without weights each counts 1. Time O(e log e).
 

@@ -29,7 +29,6 @@ _ROUNDING: Final = 1e-12
 """Share of a cap or a floor by which rounding may miss it."""
 _PROVEN: Final = 1e-9
 _LOOKED_AT: Final = 10_000
-_TRIES: Final = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +62,16 @@ class Sharing:
 
     def losses(self, attribute: int) -> Floats:
         """(p,) loss of one level of an attribute."""
-        return self.risk_weights * self.sensitivities[self.owners, attribute]
+        return np.multiply(self.risk_weights, self.sensitivities[self.owners, attribute])
 
     def gains(self, attribute: int) -> Floats:
         """(p,) utility of one level of an attribute."""
-        return self.interests[self.collectors, attribute]
+        return np.take(self.interests[:, attribute], self.collectors)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Levels int16 (p, K), what was optimised of them, and a bound that no plan's value is better than."""
+    """Levels int16 (p, K), the value that was optimised, and a bound that no plan's value is better than."""
 
     levels: PlanLevels
     value: float
@@ -84,7 +83,7 @@ class Plan:
         return abs(self.value - self.bound) <= _PROVEN * max(abs(self.value), abs(self.bound))
 
 
-def scores_of(sharing: Sharing, levels: npt.NDArray[np.integer]) -> tuple[Floats, Floats]:
+def scores_of(sharing: Sharing, levels: npt.NDArray[np.number]) -> tuple[Floats, Floats]:
     """Loss of each owner and utility of each collector by attribute, (n, K), of a plan (p, K).
 
     Raises InvalidInput for a level below 0 or above the attribute's height.
@@ -123,7 +122,7 @@ def greatest_utility(sharing: Sharing, cap: float, method: Method = "greedy") ->
     losses, gains, heights = _cells(sharing)
     levels, bound = _knapsack(losses, gains, heights, cap * (1 + _ROUNDING), method)
     value = float((gains * levels).sum())
-    return Plan(_plan(sharing, levels), value, max(bound, value))
+    return Plan(levels.astype(np.int16).reshape(len(sharing.heights), -1).T, value, max(bound, value))
 
 
 def least_loss(sharing: Sharing, floor: float, method: Method = "greedy") -> Plan:
@@ -143,7 +142,8 @@ def least_loss(sharing: Sharing, floor: float, method: Method = "greedy") -> Pla
     taken_back, saved = _knapsack(gains, losses, heights, spare, method)
     levels = heights - taken_back
     value = float((losses * levels).sum())
-    return Plan(_plan(sharing, levels), value, min(float((losses * heights).sum()) - saved, value))
+    bound = min(float((losses * heights).sum()) - saved, value)
+    return Plan(levels.astype(np.int16).reshape(len(sharing.heights), -1).T, value, bound)
 
 
 def _cells(sharing: Sharing) -> tuple[Floats, Floats, Longs]:
@@ -152,10 +152,6 @@ def _cells(sharing: Sharing) -> tuple[Floats, Floats, Longs]:
     losses = np.concatenate([sharing.losses(k) for k in attributes])
     gains = np.concatenate([sharing.gains(k) for k in attributes])
     return losses, gains, np.repeat(sharing.heights.astype(np.int64), len(sharing.owners))
-
-
-def _plan(sharing: Sharing, levels: Longs) -> PlanLevels:
-    return levels.astype(np.int16).reshape(len(sharing.heights), len(sharing.owners)).T
 
 
 def _knapsack(
@@ -184,10 +180,9 @@ def _knapsack(
 
 
 def _solved(costs: Floats, values: Floats, heights: Longs, cap: float) -> tuple[Longs, float]:
-    """The knapsack by HiGHS: levels, all 0 if none was found within the cap, and the bound that it proves.
+    """The knapsack by HiGHS: levels, all 0 if those found are above the cap, and the bound that it proves.
 
-    HiGHS accepts a row that is 1e-6 above the cap: then the cap is lowered by twice that and the programme
-    solved again. The bound is that of the first time.
+    HiGHS takes costs for kept that are up to 1e-6 above the cap.
     """
     if len(costs) > MOST_EXACT_CELLS:
         raise NotSupported(
@@ -195,20 +190,11 @@ def _solved(costs: Floats, values: Floats, heights: Longs, cap: float) -> tuple[
             "Choose the greedy method, which states a bound, or share among fewer pairs.",
         )
     cost_scale, value_scale = float(costs.max()), float(values.max())
-    bound, lowered = np.inf, cap
-    for _ in range(_TRIES):
-        solved = scipy.optimize.milp(
-            -values / value_scale, integrality=np.ones(len(costs)),
-            bounds=scipy.optimize.Bounds(0, heights),
-            constraints=scipy.optimize.LinearConstraint(costs[None] / cost_scale, ub=lowered / cost_scale),
-            options={"mip_rel_gap": 0.0},
-        )  # fmt: skip
-        if solved.x is None:
-            break
-        bound = -float(solved.mip_dual_bound) * value_scale if bound == np.inf else bound
-        levels: Longs = np.rint(solved.x).astype(np.int64)
-        excess = float((costs * levels).sum()) - cap
-        if excess <= 0:
-            return levels, bound
-        lowered -= 2 * excess
-    return np.zeros(len(costs), dtype=np.int64), bound
+    solved = scipy.optimize.milp(
+        -values / value_scale, integrality=np.ones(len(costs)), bounds=scipy.optimize.Bounds(0, heights),
+        constraints=scipy.optimize.LinearConstraint(costs[None] / cost_scale, ub=cap / cost_scale),
+        options={"mip_rel_gap": 0.0},
+    )  # fmt: skip
+    levels: Longs = np.rint(np.zeros(len(costs)) if solved.x is None else solved.x).astype(np.int64)
+    fits = float((costs * levels).sum()) <= cap
+    return levels * fits, np.inf if solved.x is None else -float(solved.mip_dual_bound) * value_scale

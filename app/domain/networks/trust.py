@@ -38,10 +38,8 @@ def risk_weights(trust: Floats, form: Decreasing) -> Floats:
 
 def agreement(codes: Ints, owners: Integers, others: Integers) -> Floats:
     """1 for pairs of people whose codes (n, a) all agree, else −1; a missing value (0) agrees with none."""
-    agree = np.ones(len(others), dtype=bool)
-    for column in codes.T:
-        agree &= (column[owners] == column[others]) & (column[owners] != 0)
-    return np.where(agree, 1.0, -1.0)
+    agree = (codes[owners] == codes[others]) & (codes[owners] != 0)
+    return np.where(agree.all(axis=1), 1.0, -1.0)
 
 
 def with_entries(trust: Floats, keys: Integers, entry_keys: Integers, entries: Floats) -> Floats:
