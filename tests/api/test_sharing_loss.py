@@ -77,6 +77,7 @@ async def test_without_interests_every_level_is_worth_the_same(network: httpx.As
     assert [own["utility"] for own in result["attributes"]] == [12, 8]
 
 
+@pytest.mark.spec("DN-S9")
 async def test_what_people_show_themselves_counts_for_nothing(network: httpx.AsyncClient):
     await dataset(network, "own-plan", PLAN + "0,0,3,2\n")
     result = result_of(await scored(network, plan="own-plan"))

@@ -11,11 +11,14 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.counting.counter import Counter, dictionary_of
+from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.networks.common_friends import common_friends
 from app.domain.networks.diffusion import Kernel, spread
 from app.domain.networks.graph import Graph, graph_of_edges
 from app.domain.networks.plans import Plan, Sharing, greatest_utility, least_loss, least_trade_off, scores_of
 from app.domain.networks.trust import Decreasing, risk_weights
+from app.domain.tables.table import Table
 
 TIMES = st.one_of(st.just(0.0), st.floats(1e-6, 30.0))
 
@@ -44,6 +47,7 @@ def generator_of(graph: Graph, kernel: Kernel) -> np.ndarray:
     return walk - np.eye(len(links))
 
 
+@pytest.mark.spec("DN-S1", "DN-S2")
 @given(networks(), TIMES, st.integers(0, 2**32 - 1), st.sampled_from(["laplacian", "random_walk"]))
 def test_a_spread_is_that_of_the_dense_exponential(graph, time, seed, kernel):
     weights = np.random.default_rng(seed).uniform(0, 1, graph.n_people)
@@ -68,6 +72,7 @@ def test_directed_networks_spread_along_the_edges(graph, time, steps):
     assert np.abs(spread(graph, weights, "steps", steps=steps).values - powers).max() <= 1e-12
 
 
+@pytest.mark.spec("DN-S3")
 @given(networks(), TIMES, st.sampled_from(["laplacian", "random_walk", "steps"]))
 def test_mass_is_kept_and_values_stay_between_the_least_and_the_greatest(graph, time, kernel):
     ones = spread(graph, np.ones(graph.n_people), kernel, time, 3)
@@ -152,6 +157,7 @@ def scored(sharing: Sharing, plan: Plan) -> tuple[float, float]:
     return float(losses.sum()), float(utilities.sum())
 
 
+@pytest.mark.spec("DN-S11")
 @given(sharings(), st.floats(0, 1), st.floats(0, 3))
 def test_plans_are_the_best_of_all_and_bounds_hold(sharing, share, trade_off):
     plans = all_plans(sharing)
@@ -187,3 +193,85 @@ def test_greedy_plans_lack_less_than_one_level(sharing, share):
     losses = max(float(sharing.losses(k).max()) for k in range(len(sharing.heights)))
     assert capped.bound - capped.value <= gains + 1e-9
     assert floored.value - floored.bound <= losses + 1e-9
+
+
+CITY = Hierarchy.from_parents({"Laf": ["IN"], "Day": ["IN"], "Chi": ["IL"], "IN": [None], "IL": [None]})
+JOB = Hierarchy.from_parents({"Eng": [None], "Nur": [None]})
+LEAVES = st.tuples(st.sampled_from(["Laf", "Day", "Chi"]), st.sampled_from(["Eng", "Nur"]))
+
+
+def consistent_friends(person: tuple[str, str], friends: list[tuple[str, str]], mode: str) -> np.ndarray:
+    """How many friends are consistent with what is disclosed at every level vector, in all or any attributes.
+
+    ``all`` are the consistent entities of the friends as a dictionary; ``any`` is counted by its definition.
+    """
+
+    def coded(rows: list[tuple[str, str]]) -> np.ndarray:
+        return np.array([[CITY.node_of(city), JOB.node_of(job)] for city, job in rows], dtype=np.int32)
+
+    names, hierarchies = ("city", "job"), (CITY, JOB)
+    shown = np.array(
+        [
+            [
+                int(h.ancestors_at(level)[node])
+                for h, level, node in zip(hierarchies, levels, own, strict=True)
+            ]
+            for levels in product(*(range(h.height + 1) for h in hierarchies))
+            for own in coded([person]).tolist()
+        ],
+        dtype=np.int32,
+    )
+    shape = (CITY.height + 1, JOB.height + 1)
+    if mode == "all":
+        table = Table(names, hierarchies, coded([person]))
+        counter = Counter(table, dictionary_of(Table(names, hierarchies, coded(friends))))
+        return np.asarray(counter.count(shown).values).reshape(shape)
+    found = [
+        sum(
+            any(h.is_above(node, own) for h, node, own in zip(hierarchies, row, friend, strict=True))
+            for friend in coded(friends).tolist()
+        )
+        for row in shown.tolist()
+    ]
+    return np.array(found).reshape(shape)
+
+
+def is_supermodular(values: np.ndarray) -> bool:
+    levels = list(product(*map(range, values.shape)))
+    return all(
+        values[tuple(np.minimum(x, y))] + values[tuple(np.maximum(x, y))] >= values[x] + values[y]
+        for x in levels
+        for y in levels
+    )
+
+
+@given(LEAVES, st.lists(LEAVES, min_size=1, max_size=8))
+def test_friends_consistent_in_all_attributes_are_supermodular_and_increasing(person, friends):
+    """Proposition 7.5.1 as it holds; friends consistent in any attribute are submodular instead."""
+    counts = consistent_friends(person, friends, "all")
+    assert is_supermodular(counts)
+    assert is_supermodular(-consistent_friends(person, friends, "any"))
+    assert all((np.diff(counts, axis=axis) >= 0).all() for axis in (0, 1))
+
+
+@pytest.mark.spec("DN-V11", "DN-S13")
+def test_friends_and_the_objective_of_the_formal_model_are_those_of_the_specification():
+    friends = [("Laf", "Eng"), ("Laf", "Nur"), ("Day", "Eng"), ("Chi", "Eng"), ("Chi", "Nur")]
+    of_all, of_any = (consistent_friends(("Laf", "Eng"), friends, mode) for mode in ("all", "any"))
+    assert of_all.tolist() == [[1, 2], [2, 3], [3, 5]]
+    assert of_any.tolist() == [[4, 5], [4, 5], [5, 5]]
+    assert (is_supermodular(of_all), is_supermodular(of_any)) == (True, False)
+    phi = np.array([0.6, 0.3, 0.1])[:, None] + np.array([0.5, 0.1])
+    utility = np.array([2, 1, 0])[:, None] + np.array([1, 0])
+    found = 0.2 * of_all / phi + utility
+    assert found == pytest.approx(np.array([[3.181818, 2.571429], [2.5, 2.5], [2.0, 5.0]]), abs=5e-7)
+    assert np.unravel_index(found.argmax(), found.shape) == (2, 1)
+    assert (0.1 * of_all / phi + utility).max() == pytest.approx(3.090909, abs=5e-7)
+    assert (0.2 * of_all / phi + utility**2).max() == pytest.approx(9.181818, abs=5e-7)
+
+
+def test_one_friend_and_two_attributes_refute_the_proposition_in_the_mode_any():
+    """The counterexample: nothing in common, and consistent as soon as either attribute is a root."""
+    counts = consistent_friends(("Laf", "Eng"), [("Chi", "Nur")], "any")[[0, 2]]
+    assert counts.tolist() == [[0, 1], [1, 1]]
+    assert not is_supermodular(counts)

@@ -46,7 +46,7 @@ def test_kernels_of_the_triangle_are_those_of_the_specification():
     )
 
 
-@pytest.mark.spec("DN-V9")
+@pytest.mark.spec("DN-V9", "DN-S6")
 def test_kernel_and_risks_of_the_path_are_those_of_the_specification():
     found = kernel_of(path(), "laplacian", 0.8)
     assert found[0] == pytest.approx([0.572345, 0.298650, 0.100402, 0.028603], abs=5e-7)
@@ -56,7 +56,7 @@ def test_kernel_and_risks_of_the_path_are_those_of_the_specification():
     assert risks("random_walk", 0.8) == pytest.approx([0.383302, 0.754357, 1.457993, 1.941996], abs=5e-7)
 
 
-@pytest.mark.spec("DN-V9")
+@pytest.mark.spec("DN-V9", "DN-S5")
 def test_the_quantity_as_printed_grows_with_trust_and_is_no_risk():
     """The positive control: with the printed sign the order of the recipients is the wrong way round."""
     printed = 2.5 * spread(path(), TRUST_OF_0, "laplacian", 0.8).values
@@ -188,7 +188,7 @@ def sharing(**other: bool) -> Sharing:
     )
 
 
-@pytest.mark.spec("DN-V10")
+@pytest.mark.spec("DN-V10", "DN-S10")
 def test_loss_and_utility_of_a_plan_are_those_of_the_specification():
     plan = np.array([[3, 2], [1, 0], [2, 2], [0, 1], [3, 1], [3, 2]])
     losses, utilities = scores_of(sharing(), plan)
