@@ -247,7 +247,7 @@ def is_supermodular(values: np.ndarray) -> bool:
 
 @given(LEAVES, st.lists(LEAVES, min_size=1, max_size=8))
 def test_friends_consistent_in_all_attributes_are_supermodular_and_increasing(person, friends):
-    """Proposition 7.5.1 as it holds; friends consistent in any attribute are submodular instead."""
+    """The theorem as it can be proved; friends consistent in any attribute are submodular instead."""
     counts = consistent_friends(person, friends, "all")
     assert is_supermodular(counts)
     assert is_supermodular(-consistent_friends(person, friends, "any"))
