@@ -77,8 +77,10 @@ def _common(graph: Graph, rng: np.random.Generator) -> Row:
 
 
 def _planned(rng: np.random.Generator) -> Row:
+    owners, recipients = rng.integers(0, PEOPLE, (2, SHARING_PAIRS))
     sharing = Sharing(
-        *rng.integers(0, PEOPLE, (2, SHARING_PAIRS)),
+        owners,
+        recipients,
         rng.uniform(0, 1, SHARING_PAIRS),
         np.asfortranarray(rng.uniform(0, 1, (PEOPLE, ATTRIBUTES))),
         np.asfortranarray(rng.uniform(0, 1, (PEOPLE, ATTRIBUTES))),

@@ -26,9 +26,9 @@ from app.domain.networks.plans import Sharing, scores_of
 from app.domain.networks.trust import Decreasing, TrustRule, agreement, risk_weights, with_entries
 from app.domain.tables.table import Table, unknown_attribute
 
-SECONDS_PER_ROW: Final = 2e-6
-SECONDS_PER_PRODUCT: Final = 1.5e-8
-BYTES_PER_ROW: Final = 400
+SECONDS_PER_ROW: Final = 1e-6
+SECONDS_PER_PRODUCT: Final = 1e-8
+BYTES_PER_ROW: Final = 150
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +136,7 @@ class _Network:
             words = "The dataset of profiles declares no identifier, by which others could name people."
             raise InvalidInput.of("/dataset", "no-identifier", words, "Give a column the role identifier.")
         self.context, self.asked = context, asked
-        self.number = {str(own): i for i, own in enumerate(context.table.entity_ids.tolist())}
+        self.number = {str(person): i for i, person in enumerate(context.table.entity_ids.tolist())}
         self.graph: Graph | None = None
         if asked.edges is not None:
             table, sources, targets = self.pairs(asked.edges, "edges")
@@ -246,7 +246,7 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
     with pointing_into("/measure"):
         network = _Network(context, parameters)
         plan, owners, recipients = network.pairs(parameters.plan, "plan")
-        n, names = len(network.number), [own for own in plan.attributes if own in table.attributes]
+        n, names = len(network.number), [name for name in plan.attributes if name in table.attributes]
         if not names:
             raise InvalidInput([unknown_attribute("/plan", plan.attributes[-1], table)])
         is_again = np.ones(plan.n_records, dtype=bool)
@@ -262,7 +262,7 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
             sensitivities[: table.n_records, k] = sensitivity.weights(j, table.codes[:, j], groups)
         if parameters.interests is not None:
             stated = context.others[parameters.interests].table
-            rows = np.array([network.number.get(str(own), -1) for own in stated.own_ids.tolist()])
+            rows = np.array([network.number.get(str(person), -1) for person in stated.own_ids.tolist()])
             _refuse_rows(rows < 0, "interests", "unknown-person", "name nobody who is known")
             interests[:] = 0.0
             interests[rows] = np.stack([_numbers(stated, name, "interests") for name in names], axis=1)
@@ -278,7 +278,7 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
     greatest = greatest_first(of_person[:, 0], parameters.most).tolist()
     return SharingLoss(
         len(kept), plan.n_records - len(kept), float(losses.sum()), float(utilities.sum()),
-        tuple(AttributeSharing(names[k], int(heights[k]), *own) for k, own in enumerate(of_attribute)),
+        tuple(AttributeSharing(names[k], int(heights[k]), *sums) for k, sums in enumerate(of_attribute)),
         tuple(PersonSharing(CellValue(ids[i]), *of_person[i].tolist()) for i in greatest),
     )  # fmt: skip
 
@@ -290,10 +290,10 @@ def _adds_up(context: MeasureContext, parameters: SharingParameters) -> str | No
 
 
 def _cost(context: MeasureContext, parameters: NetworkParameters) -> Cost:
-    rows = context.table.n_records + sum(own.table.n_records for own in context.others.values())
+    rows = context.table.n_records + sum(other.table.n_records for other in context.others.values())
     products = 0.0
     if isinstance(parameters, DiffusionParameters):
-        columns = [column for own in context.others.values() for column in own.table.codes.T]
+        columns = [column for other in context.others.values() for column in other.table.codes.T]
         is_series = parameters.kernel == "laplacian"
         degree = max((int(np.bincount(column).max()) for column in columns if is_series), default=1)
         products = parameters.steps + parameters.time + 18 * math.sqrt(parameters.time * degree) + 60

@@ -122,7 +122,8 @@ def _by_chebyshev(graph: Graph, weights: Floats, time: float) -> Spread:
     shares, tail = _cut_off(shares, TOLERANCE * float(np.abs(weights).max()) / norm)
 
     def scaled(values: Floats) -> Floats:
-        return np.add(values, (links @ values - degrees * values) * (2 / radius))
+        moved: Floats = links @ values
+        return values + (moved - degrees * values) * (2 / radius)
 
     before, current = weights, scaled(weights)
     total = shares[0] * before

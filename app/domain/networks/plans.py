@@ -62,7 +62,7 @@ class Sharing:
 
     def losses(self, attribute: int) -> Floats:
         """(p,) loss of one level of an attribute."""
-        return np.multiply(self.risk_weights, self.sensitivities[self.owners, attribute])
+        return self.risk_weights * np.take(self.sensitivities[:, attribute], self.owners)
 
     def gains(self, attribute: int) -> Floats:
         """(p,) utility of one level of an attribute."""
