@@ -20,7 +20,7 @@ from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.errors import InvalidInput, counted, pointing_into
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
 from app.domain.networks.common_friends import common_friends
-from app.domain.networks.diffusion import Kernel, spread
+from app.domain.networks.diffusion import MOST_REACH, Kernel, spread
 from app.domain.networks.graph import Graph, graph_of_edges, rows_named
 from app.domain.networks.plans import Sharing, scores_of
 from app.domain.networks.trust import Decreasing, TrustRule, agreement, risk_weights, with_entries
@@ -293,10 +293,11 @@ def _cost(context: MeasureContext, parameters: NetworkParameters) -> Cost:
     rows = context.table.n_records + sum(other.table.n_records for other in context.others.values())
     products = 0.0
     if isinstance(parameters, DiffusionParameters):
-        columns = [column for other in context.others.values() for column in other.table.codes.T]
         is_series = parameters.kernel == "laplacian"
-        degree = max((int(np.bincount(column).max()) for column in columns if is_series), default=1)
-        products = parameters.steps + parameters.time + 18 * math.sqrt(parameters.time * degree) + 60
+        columns = [column for other in context.others.values() for column in other.table.codes.T if is_series]
+        degree = max((int(np.bincount(column).max()) for column in columns), default=1)
+        reach = MOST_REACH if is_series and parameters.weight else parameters.time * degree
+        products = parameters.steps + parameters.time + 18 * math.sqrt(reach) + 60
     seconds = rows * (SECONDS_PER_ROW + products * SECONDS_PER_PRODUCT)
     return Cost(seconds, rows * BYTES_PER_ROW, 1, "sparse")
 

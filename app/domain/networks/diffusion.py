@@ -3,9 +3,8 @@
 The rows of a kernel K sum to 1: K_vj is the share of what is placed at v that is at j afterwards. W is the
 leakage, the weights of edges over their sum per person; whoever has no edges keeps everything.
 
-``random_walk`` is exp(t(W − I)), by uniformisation: W^k mixed with Poisson probabilities. ``laplacian`` is
-exp(t·Lap), Lap = A − D, which is negative semidefinite, by a Chebyshev series: √(t·degree) products, where a
-Taylor series takes t·degree. ``steps`` is W^p.
+``random_walk`` is exp(t(W − I)): W^k mixed with Poisson probabilities. ``laplacian`` is exp(t·Lap),
+Lap = A − D negative semidefinite: a Chebyshev series, √(t·degree) products. ``steps`` is W^p.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ else:
 Kernel = Literal["random_walk", "laplacian", "steps"]
 TOLERANCE: Final = 1e-14
 """Share of the greatest weight that the terms left out of a series may hold."""
-_DEVIATIONS: Final = 12
-"""Standard deviations beyond which the terms of a series are nothing beside the tolerance."""
+MOST_REACH: Final = 1e7
+_DEVIATIONS: Final = 12  # beyond which the terms of a series are nothing beside the tolerance
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +71,9 @@ def spread(graph: Graph, weights: Floats, kernel: Kernel, time: float = 1.0, ste
 
 
 def poisson_shares(mean: float) -> tuple[Floats, float]:
-    """Poisson probabilities of 0..m, and the sum of those above, at most :data:`TOLERANCE`.
+    """Poisson probabilities of 0..m, and the sum of those above; none that counts underflows.
 
-    They are multiplied up and down from the most probable number and divided by their sum: none that counts
-    underflows (Fox and Glynn (1988)).
+    Multiplied up and down from the most probable number, then scaled to sum 1 (Fox and Glynn (1988)).
     """
     peak = math.floor(mean)
     numbers = np.arange(1, peak + math.ceil(_DEVIATIONS * (math.sqrt(mean) + 2)) + 10)
@@ -115,6 +113,9 @@ def _by_chebyshev(graph: Graph, weights: Floats, time: float) -> Spread:
     links, degrees = graph.links, graph.degrees
     radius = float((np.repeat(degrees, np.diff(links.indptr)) + degrees[links.indices]).max(initial=0.0))
     z, norm = time * radius / 2, float(np.linalg.norm(weights))
+    if z > MOST_REACH:
+        words = f"time times the greatest degree is {2 * z:.3g}; up to {2 * MOST_REACH:g} is computed."
+        raise InvalidInput.of("/time", "too-long", words, "Choose random_walk, or a shorter time.")
     if z == 0 or norm == 0:
         return Spread(weights, 0.0)
     shares = 2 * scipy.special.ive(np.arange(math.ceil(_DEVIATIONS * (math.sqrt(z) + 2)) + 30), z)

@@ -62,15 +62,15 @@ def graph_of_edges(
 ) -> Graph:
     """Make a network of edges between people; without weights each counts 1. Time O(e log e).
 
-    Raises InvalidInput, with the rows, for a weight that is not finite and above 0, and for another weight of
-    an edge given before; of an undirected network the edge back is the same one.
+    Raises InvalidInput, with the rows, for a weight that is not above 0, and for another weight of an edge
+    given before; of an undirected network the edge back is the same one.
     """
     given = np.ones(len(sources)) if weights is None else weights
-    bad = np.flatnonzero(~(np.isfinite(given) & (given > 0)))
+    bad = np.flatnonzero(~((given >= 1e-100) & (given <= 1e100)))
     if len(bad):
         raise InvalidInput.of(
             "/weight", "weight-out-of-range",
-            f"{having(len(bad), 'edge')} a weight that is not finite and above 0 ({rows_named(bad)}).",
+            f"{having(len(bad), 'edge')} a weight that is not from 1e-100 to 1e100 ({rows_named(bad)}).",
             "Give every edge a weight above 0; leave out edges along which nothing flows.",
         )  # fmt: skip
     places = np.flatnonzero(sources != targets)

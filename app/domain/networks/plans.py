@@ -25,8 +25,7 @@ else:
 PlanLevels = npt.NDArray[np.int16]
 Method = Literal["greedy", "exact"]
 MOST_EXACT_CELLS: Final = 200_000
-_ROUNDING: Final = 1e-12
-"""Share of a cap or a floor by which rounding may miss it."""
+_ROUNDING: Final = 1e-12  # share of a cap or a floor
 _PROVEN: Final = 1e-9
 _LOOKED_AT: Final = 10_000
 
@@ -51,8 +50,8 @@ class Sharing:
 
     def __post_init__(self) -> None:
         for name in ("risk_weights", "sensitivities", "interests"):
-            if not (np.isfinite(values := getattr(self, name)) & (values >= 0)).all():
-                words = f"One of the {name.replace('_', ' ')} is negative or not finite."
+            if not (((values := getattr(self, name)) >= 0) & (values <= 1e101)).all():
+                words = f"One of the {name.replace('_', ' ')} is not from 0 to 1e101."
                 raise InvalidInput.of(f"/{name}", "weight-out-of-range", words, "Give numbers of at least 0.")
 
     @property

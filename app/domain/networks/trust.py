@@ -15,7 +15,7 @@ from app.domain.errors import InvalidInput, having
 
 TrustRule = Literal["unknown", "attributes", "common_friends"]
 Decreasing = Literal["linear", "exp", "reciprocal"]
-_RANGES: Final = {"linear": (-1.0, 1.0), "exp": (-700.0, 700.0), "reciprocal": (0.0, np.inf)}
+_RANGES: Final = {"linear": (-1.0, 1.0), "exp": (-230.0, 230.0), "reciprocal": (0.0, 1e100)}
 
 
 def risk_weights(trust: Floats, form: Decreasing) -> Floats:

@@ -87,6 +87,13 @@ def test_a_hub_of_100_000_friends_takes_few_products_and_keeps_the_mass():
     assert spread(graph, np.ones(n), "random_walk", 1.0).values == pytest.approx(np.ones(n), abs=1e-12)
 
 
+def test_a_reach_that_would_take_too_many_products_is_refused():
+    graph = graph_of_edges(2, np.array([0]), np.array([1]), np.array([1e9]))
+    with pytest.raises(InvalidInput, match="up to 2e\\+07 is computed"):
+        spread(graph, np.ones(2), "laplacian", 1.0)
+    assert spread(graph, np.array([0.0, 1.0]), "random_walk", 50.0).values == pytest.approx([0.5, 0.5])
+
+
 @pytest.mark.parametrize("mean", [0.0, 1e-9, 0.8, 1.0, 17.3, 1_000.0])
 def test_the_shares_of_steps_sum_to_one_but_for_the_stated_rest(mean):
     shares, tail = poisson_shares(mean)
@@ -117,6 +124,8 @@ def test_loops_and_repeated_edges_are_left_out_and_counted():
     [
         ([1.0, -1.0, 1.0], "weight-out-of-range"),
         ([1.0, np.nan, 1.0], "weight-out-of-range"),
+        ([1.0, np.inf, 1.0], "weight-out-of-range"),
+        ([1e-310, 1.0, 1.0], "weight-out-of-range"),
         ([0.0, 1.0, 1.0], "weight-out-of-range"),
         ([1.0, 1.0, 2.0], "conflicting-weights"),
     ],
@@ -147,7 +156,7 @@ def test_a_time_that_is_none_is_refused(kernel, time):
 
 
 @pytest.mark.parametrize(
-    ("form", "bad"), [("linear", 1.5), ("reciprocal", -0.1), ("exp", np.inf), ("exp", -701)]
+    ("form", "bad"), [("linear", 1.5), ("reciprocal", -0.1), ("exp", np.inf), ("exp", -231)]
 )
 def test_trust_outside_the_range_of_its_form_is_refused(form, bad):
     with pytest.raises(InvalidInput, match="1 pair has a trust outside"):
