@@ -27,8 +27,7 @@ else:
     scipy = Library("scipy")
 
 Kernel = Literal["random_walk", "laplacian", "steps"]
-TOLERANCE: Final = 1e-14
-"""Share of the greatest weight that the terms left out of a series may hold."""
+TOLERANCE: Final = 1e-14  # of the greatest weight, for the terms of a series that are left out
 MOST_REACH: Final = 1e7
 _DEVIATIONS: Final = 12  # beyond which the terms of a series are nothing beside the tolerance
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 else:
     scipy = Library("scipy")
 
-ROW_TOLERANCE: Final = 1e-9
-"""By how much the stated leakage of a person may differ from 1 in sum."""
-_ROWS_NAMED: Final = 10
+ROW_TOLERANCE: Final = 1e-9  # by which stated leakage may differ from 1 in sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,4 +95,4 @@ def graph_of_edges(
 
 def rows_named(rows: Integers) -> str:
     """The first of some rows, from 0, as a message names them."""
-    return f"first rows: {', '.join(str(row + 1) for row in rows[:_ROWS_NAMED].tolist())}"
+    return f"first rows: {', '.join(str(row + 1) for row in rows[:10].tolist())}"

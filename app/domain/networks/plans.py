@@ -27,7 +27,6 @@ Method = Literal["greedy", "exact"]
 MOST_EXACT_CELLS: Final = 200_000
 _ROUNDING: Final = 1e-12  # share of a cap or a floor
 _PROVEN: Final = 1e-9
-_LOOKED_AT: Final = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +165,7 @@ def _knapsack(
     taken[order[:whole]] = heights[order[:whole]]
     left, rest = cap - float(spent[whole - 1] if whole else 0.0), order[whole:]
     bound = float((values * taken).sum()) + (left * float(ratio[rest[0]]) if len(rest) else 0.0)
-    for cell in rest[costs[rest] <= left][:_LOOKED_AT].tolist():
+    for cell in rest[costs[rest] <= left][:10_000].tolist():
         taken[cell] = min(int(left // costs[cell]), int(heights[cell]))
         left -= int(taken[cell]) * float(costs[cell])
     value = float((values * taken).sum())
@@ -179,9 +178,9 @@ def _knapsack(
 
 
 def _solved(costs: Floats, values: Floats, heights: Longs, cap: float) -> tuple[Longs, float]:
-    """The knapsack by HiGHS: levels, all 0 if those found are above the cap, and the bound that it proves.
+    """The knapsack by HiGHS: levels, all 0 if none within the cap were found, and the bound that it proves.
 
-    HiGHS takes costs for kept that are up to 1e-6 above the cap.
+    HiGHS accepts costs 1e-6 above the cap: then a lower cap is tried once, and the first bound holds.
     """
     if len(costs) > MOST_EXACT_CELLS:
         raise NotSupported(
@@ -189,11 +188,17 @@ def _solved(costs: Floats, values: Floats, heights: Longs, cap: float) -> tuple[
             "Choose the greedy method, which states a bound, or share among fewer pairs.",
         )
     cost_scale, value_scale = float(costs.max()), float(values.max())
-    solved = scipy.optimize.milp(
-        -values / value_scale, integrality=np.ones(len(costs)), bounds=scipy.optimize.Bounds(0, heights),
-        constraints=scipy.optimize.LinearConstraint(costs[None] / cost_scale, ub=cap / cost_scale),
-        options={"mip_rel_gap": 0.0},
-    )  # fmt: skip
-    levels: Longs = np.rint(np.zeros(len(costs)) if solved.x is None else solved.x).astype(np.int64)
-    fits = float((costs * levels).sum()) <= cap
-    return levels * fits, np.inf if solved.x is None else -float(solved.mip_dual_bound) * value_scale
+    bound, levels = np.inf, np.zeros(len(costs), dtype=np.int64)
+    for lowered in (cap / cost_scale, cap / cost_scale - 2e-6):
+        solved = scipy.optimize.milp(
+            -values / value_scale, integrality=np.ones(len(costs)), bounds=scipy.optimize.Bounds(0, heights),
+            constraints=scipy.optimize.LinearConstraint(costs[None] / cost_scale, ub=lowered),
+            options={"mip_rel_gap": 0.0},
+        )  # fmt: skip
+        if solved.x is None:
+            break
+        bound = -float(solved.mip_dual_bound) * value_scale if bound == np.inf else bound
+        found = np.rint(solved.x).astype(np.int64)
+        if float((costs * found).sum()) <= cap:
+            return found, bound
+    return levels, bound

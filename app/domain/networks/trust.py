@@ -1,7 +1,6 @@
 """Trust of people in each other, and the weight that risk gives to it (Fouad (2012), section 7.4.1).
 
-Trust is above 0, mistrust below, and 0 where nothing is known. Risk falls with trust; with the printed
-formula, which multiplies by the trust, it would rise (Definitions: diffusion risk).
+Trust is above 0, mistrust below; nothing known is 0. Risk falls with trust (Definitions: sign of trust).
 """
 
 from __future__ import annotations

@@ -225,6 +225,15 @@ def test_without_a_trade_off_or_a_cap_nothing_that_costs_is_shown():
     assert not least_loss(sharing(), 0.0).value
 
 
+def test_a_floor_nearer_than_what_the_solver_sees_is_kept():
+    ends, loss = (np.array([0, 1]), np.array([1, 0])), np.array([[0.0, 0.3], [0.1, 0.0]])
+    near = Sharing(*ends, np.array([0.1, 0.1]), loss, loss, np.array([1, 1]), as_printed=True)
+    found = least_loss(near, 5e-8, "exact")
+    assert found.value == pytest.approx(0.01)
+    assert scores_of(near, found.levels)[1].sum() == pytest.approx(0.1)
+    assert found.bound <= found.value
+
+
 def test_a_floor_that_no_plan_reaches_and_levels_above_the_height_are_refused():
     with pytest.raises(InvalidInput, match="no more utility than"):
         least_loss(sharing(), 1_000.0)
