@@ -58,7 +58,7 @@ def _check_what_was_found(answers: dict[str, list[httpx.Response]]) -> None:
     assert heights == {
         "city": 4, "race": 2, "birth-date": 3, "income": 4, "age": 3, "diagnosis": 4, "education": 1,
     }  # fmt: skip
-    trial, dataset, _ = (answer.json() for answer in answers["create_dataset"])
+    trial, dataset, *_ = (answer.json() for answer in answers["create_dataset"])
     for own in (trial, dataset):
         assert (own["status"], own["rows"], own["identifier"]) == ("ready", 12, "member_id")
     _, proposal, as_is, *_ = (answer.json()["result"] for answer in answers["create_assessment"])

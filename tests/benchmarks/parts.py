@@ -68,6 +68,7 @@ PARTS: Final = (
         "a table attacked by a synthetic one, beside pandas",
         needs="uci-adult-48842",
     ),
+    Part("networks", "tests.benchmarks.networks", "an item that leaks, common friends and sharing plans"),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),
     Part("drawn_people", "tests.benchmarks.drawn_people", "the workers of a state drawn anew"),

@@ -76,6 +76,14 @@ r-14,Cook,White
 r-15,Northeast,
 """
 
+FRIENDSHIPS_CSV: Final = """\
+member,friend,city,race
+m-01,m-02,4,2
+m-02,m-01,4,2
+m-02,m-03,2,0
+m-09,m-10,4,0
+"""
+
 
 def _raw_body(description: str, contents: dict[str, dict[str, Any]], *binary: str) -> dict[str, Any]:
     text = {
@@ -99,6 +107,7 @@ UPLOAD_BODY: Final = _raw_body(
             "members": {"value": MEMBERS_CSV},
             "census": {"value": CENSUS_CSV},
             "register": {"value": REGISTER_CSV},
+            "friendships": {"value": FRIENDSHIPS_CSV},
         }
     },
     *(MEDIA_TYPES[own] for own in UploadFormat if own is not UploadFormat.CSV),

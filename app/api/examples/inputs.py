@@ -113,9 +113,18 @@ DATASETS: Final = bodies(
             {"name": "education", "type": "categorical", "role": "sensitive", "hierarchy": "education"},
         ],
     },
+    {
+        "name": "friendships",
+        "upload": "friendships",
+        "attributes": [
+            {"name": name, "type": "categorical", "role": "quasi_identifier"}
+            for name in ("member", "friend", "city", "race")
+        ],
+    },
     trial="the members, with the hierarchy of their cities alone",
     members="the members with their hierarchies",
     residents="the people of the census, with their education as what is sensitive",
+    friendships="which member shows a friend how much of the city and the race",
 )
 
 DICTIONARIES: Final = bodies(

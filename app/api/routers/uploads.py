@@ -45,6 +45,7 @@ COLLECTION = Collection(
     (
         "members",
         "members-by-form",
+        "friendships",
         "census",
         "register",
         "members-by-city",

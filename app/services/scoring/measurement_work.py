@@ -238,6 +238,8 @@ class MeasurementPreparation:
 
     async def _other(self, tenant: TenantId, question: Question, dataset: Stored) -> MeasureContext:
         """The same question about another dataset, with the profiles made anew for its records."""
+        if not question.measure.repeats:
+            question = replace(question, sources=Sources(dataset), options=ScoringOptions(), rule=None)
         sources = question.sources
         bare = replace(sources, dataset=dataset, sensitivity=None, failure=None)
         scoring = await load_scoring(self._loader, tenant, bare, question.options)

@@ -1,0 +1,343 @@
+"""How far an item leaks in a network of people, and what a sharing plan costs: two entries of the catalogue.
+
+People are the records of the measured dataset, by its identifier. Edges, plans, trust and interests are
+further datasets that name them; edges may name people without a profile.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+import numpy as np
+from annotated_types import Ge, Le, Len, MaxLen, doc
+
+from app.domain.arrays import Bools, Floats, Longs, greatest_first
+from app.domain.catalogue.catalogue_types import CellValue, ColumnName, DatasetRef
+from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
+from app.domain.errors import InvalidInput, counted, pointing_into
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
+from app.domain.networks.common_friends import common_friends
+from app.domain.networks.diffusion import MOST_REACH, Kernel, spread
+from app.domain.networks.graph import Graph, graph_of_edges, rows_named
+from app.domain.networks.plans import Sharing, scores_of
+from app.domain.networks.trust import Decreasing, TrustRule, agreement, risk_weights, with_entries
+from app.domain.tables.table import Table, unknown_attribute
+
+SECONDS_PER_ROW: Final = 1e-6
+SECONDS_PER_PRODUCT: Final = 1e-8
+BYTES_PER_ROW: Final = 150
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkParameters:
+    """Who is linked with whom, and who trusts whom."""
+
+    source: Annotated[ColumnName, doc("Column of the person who shares, in all further datasets.")]
+    target: Annotated[ColumnName, doc("Column of the person who receives, in all further datasets.")]
+    weight: Annotated[ColumnName | None, doc("Column of the edges' weights; null: 1 each.")] = None
+    directed: Annotated[bool, doc("Whether edges lead one way only.")] = False
+    edges: Annotated[DatasetRef | None, doc("A row per edge; null: trust needs none.")] = None
+    trust: Annotated[TrustRule, doc("0, agreement (1 or −1), or the friends in common.")] = "unknown"
+    trust_attributes: Annotated[tuple[ColumnName, ...], MaxLen(100), doc("Attributes that must agree.")] = ()
+    trust_table: Annotated[DatasetRef | None, doc("Trust as users state it, which replaces others.")] = None
+    trust_column: Annotated[ColumnName, doc("Column of `trust_table` with the trust.")] = "trust"
+    decreasing: Annotated[
+        Decreasing, doc("How risk falls with trust T: linear (1 − T)/2, exp(−T), or reciprocal 1/(1 + T).")
+    ] = "linear"
+    most: Annotated[int, Ge(1), Le(100_000), doc("How many people are listed.")] = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffusionParameters(NetworkParameters):
+    """Whose item spreads, and how."""
+
+    owner: Annotated[CellValue, Len(1, 1_000), doc("The owner's identifier; needs the scope `data:read`.")]
+    item_sensitivity: Annotated[float, Ge(0), Le(1e12), doc("Φ of the item.")] = 1.0
+    kernel: Annotated[Kernel, doc("How it spreads: see the measure's page.")] = "random_walk"
+    time: Annotated[float, Ge(0), Le(1_000), doc("Time of the kernels random_walk and laplacian.")] = 1.0
+    steps: Annotated[int, Ge(0), Le(1_000), doc("Steps of the kernel steps.")] = 1
+    is_leakage: Annotated[bool, doc("Whether the weights of a person must sum to 1, not be scaled.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharingParameters(NetworkParameters):
+    """Which plan is scored, and by what interests."""
+
+    plan: Annotated[DatasetRef, doc("A row per pair, and columns of levels, named as the attributes.")]
+    interests: Annotated[DatasetRef | None, doc("What a level is worth to each; null: 1 to all.")] = None
+    as_printed: Annotated[bool, doc("Count utility by the interests of the owner, as printed.")] = False
+
+
+@dataclass(frozen=True)
+class RecipientRisk:
+    """What an item does at one recipient."""
+
+    id: Annotated[CellValue, doc("The recipient.")]
+    risk: Annotated[float, LOW_AMOUNT, doc("Risk of giving the item to this person.")]
+    exposure: Annotated[float, doc("The quantity that the paper prints, which grows with trust.")]
+    trust: Annotated[float, doc("Trust of the owner in this person.")]
+
+
+@dataclass(frozen=True)
+class DiffusionRisk:
+    """Risk of an item of one owner at every recipient."""
+
+    people: Annotated[int, doc("People of the network.")]
+    without_profile: Annotated[int, doc("People whom only edges name.")]
+    without_edges: Annotated[int, doc("People whom no edge names.")]
+    edges: Annotated[int, doc("Edges, loops and repeated ones left out.")]
+    loops: Annotated[int, doc("Edges from a person to the same one.")]
+    repeated: Annotated[int, doc("Edges that were given before.")]
+    risk_kept: Annotated[float, LOW_AMOUNT, doc("Risk while only the owner has the item.")]
+    mean: Annotated[float, LOW_AMOUNT, doc("Mean risk over all recipients.")]
+    truncation_error: Annotated[float, FROM_ZERO, doc("Bound on the error of cutting a series off.")]
+    recipients: Annotated[tuple[RecipientRisk, ...], doc("The riskiest recipients, in descending order.")]
+
+
+@dataclass(frozen=True)
+class AttributeSharing:
+    """What is shared of one attribute."""
+
+    attribute: Annotated[str, doc("The attribute.")]
+    height: Annotated[int, doc("Its greatest level, at which everything is shown.")]
+    loss: Annotated[float, LOW_AMOUNT, doc("Loss of all owners.")]
+    utility: Annotated[float, FROM_ZERO, doc("Utility of all people.")]
+
+
+@dataclass(frozen=True)
+class PersonSharing:
+    """What sharing does to one person."""
+
+    id: Annotated[CellValue, doc("The person.")]
+    loss: Annotated[float, LOW_AMOUNT, doc("Loss by what the person shows.")]
+    utility: Annotated[float, FROM_ZERO, doc("Utility by what the person sees.")]
+
+
+@dataclass(frozen=True)
+class SharingLoss:
+    """Loss and utility of a sharing plan."""
+
+    pairs: Annotated[int, doc("Pairs of two people in the plan.")]
+    with_oneself: Annotated[int, doc("Rows of one person twice, which are left out.")]
+    loss: Annotated[float, LOW_AMOUNT, doc("L, over all owners.")]
+    utility: Annotated[float, FROM_ZERO, doc("U, over all people.")]
+    attributes: Annotated[tuple[AttributeSharing, ...], doc("Each attribute of the plan.")]
+    people: Annotated[tuple[PersonSharing, ...], doc("People of the greatest losses, in descending order.")]
+
+
+class _Network:
+    """The people by number, those with profiles first, and what further datasets say of them."""
+
+    def __init__(self, context: MeasureContext, asked: NetworkParameters) -> None:
+        if context.table.entity_ids is None:
+            words = "The dataset of profiles declares no identifier, by which others could name people."
+            raise InvalidInput.of("/dataset", "no-identifier", words, "Give a column the role identifier.")
+        self.context, self.asked = context, asked
+        self.number = {str(person): i for i, person in enumerate(context.table.entity_ids.tolist())}
+        self.graph: Graph | None = None
+        if asked.edges is not None:
+            table, sources, targets = self.pairs(asked.edges, "edges")
+            weights = None if asked.weight is None else _numbers(table, asked.weight, "weight")
+            self.graph = graph_of_edges(len(self.number), sources, targets, weights, asked.directed)
+
+    def pairs(self, dataset: DatasetRef, field: str) -> tuple[Table, Longs, Longs]:
+        """A further dataset and the two people of each row; edges add those who are not known yet."""
+        table, ends = self.context.others[dataset].table, []
+        is_header = np.ones(table.n_records, dtype=bool)
+        for place in ("source", "target"):
+            name = getattr(self.asked, place)
+            codes, labels = _column(table, name, place)
+            number = np.full(len(labels), -1, dtype=np.int64)
+            for node in np.unique(codes[codes > 0]).tolist():
+                if field == "edges":
+                    self.number.setdefault(labels[node], len(self.number))
+                number[node] = self.number.get(labels[node], -1)
+            ends.append(number[codes])
+            is_header &= np.array([label == name for label in labels])[codes]
+        _refuse_rows(is_header, field, "header-row", "repeat the names of the columns")
+        _refuse_rows((ends[0] < 0) | (ends[1] < 0), field, "unknown-person", "name nobody who is known")
+        return table, ends[0], ends[1]
+
+    def linked(self) -> Graph:
+        """The network; InvalidInput without edges."""
+        if self.graph is None:
+            raise InvalidInput.of("/edges", "missing", "This needs edges.", "Name a dataset of them.")
+        return self.graph
+
+    def trust(self, owners: Longs, others: Longs) -> Floats:
+        """Trust of the first of each pair in the second, (p,)."""
+        asked, table, n = self.asked, self.context.table, len(self.number)
+        trust = np.zeros(len(others))
+        if asked.trust == "attributes":
+            if not asked.trust_attributes:
+                raise InvalidInput.of("/trust_attributes", "missing", "No attribute is named.", "Name some.")
+            codes = np.zeros((n, len(asked.trust_attributes)), dtype=np.int32)
+            for k, name in enumerate(asked.trust_attributes):
+                codes[: table.n_records, k] = _column(table, name, "trust_attributes")[0]
+            trust = agreement(codes, owners, others)
+        if asked.trust == "common_friends":
+            trust = common_friends(self.linked(), owners, others).astype(np.float64)
+        if asked.trust_table is None:
+            return trust
+        stated, sources, targets = self.pairs(asked.trust_table, "trust_table")
+        values = _numbers(stated, asked.trust_column, "trust_column")
+        return with_entries(trust, owners * n + others, sources * n + targets, values)
+
+
+def _column(table: Table, name: str, field: str) -> tuple[Longs, tuple[str, ...]]:
+    """The codes of a column and their labels; InvalidInput at the field that names it."""
+    if name not in table.attributes:
+        raise InvalidInput([unknown_attribute(f"/{field}", name, table)])
+    j = table.position(name)
+    return table.codes[:, j].astype(np.int64), table.hierarchies[j].labels
+
+
+def _numbers(table: Table, name: str, field: str) -> Floats:
+    """A column's cells as finite numbers."""
+    codes, labels = _column(table, name, field)
+    values = np.full(len(labels), np.nan)
+    for node in np.unique(codes[codes > 0]).tolist():
+        with suppress(ValueError):
+            values[node] = float(labels[node])
+    _refuse_rows(~np.isfinite(values[codes]), field, "not-a-number", f"hold no finite number in {name!r}")
+    return values[codes]
+
+
+def _refuse_rows(bad: Bools, field: str, code: str, what: str) -> None:
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        words = f"Of the dataset, {counted(len(rows), 'row')} {what} ({rows_named(rows)})."
+        raise InvalidInput.of(f"/{field}", code, words, "Correct these rows, or leave them out.")
+
+
+def _leaked(context: MeasureContext, parameters: DiffusionParameters, tick: Tick) -> DiffusionRisk:
+    with pointing_into("/measure"):
+        network = _Network(context, parameters)
+        graph, owner = network.linked(), network.number.get(parameters.owner)
+        if parameters.is_leakage:
+            graph.require_leakage()
+        if owner is None or graph.n_people == 1:
+            words = "Nobody has this identifier, or there is nobody else."
+            raise InvalidInput.of("/owner", "unknown-person", words, "Name one of two people or more.")
+        everybody = np.arange(graph.n_people)
+        trust = network.trust(np.full(graph.n_people, owner), everybody)
+        weights = risk_weights(trust, parameters.decreasing)
+        weights[owner] = 0.0  # What returns to its owner does no harm.
+        how = parameters.kernel, parameters.time, parameters.steps
+        found, phi = spread(graph, weights, *how), parameters.item_sensitivity
+        of_person = np.stack([phi * found.values, phi * spread(graph, trust, *how).values, trust], axis=1)
+    tick(1)
+    names, others = list(network.number), np.delete(everybody, owner)
+    risks, with_edges = of_person[:, 0], np.union1d(graph.links.indices, graph.links.nonzero()[0])
+    riskiest = others[greatest_first(risks[others], parameters.most)]
+    return DiffusionRisk(
+        graph.n_people, graph.n_people - context.table.n_records, graph.n_people - len(with_edges),
+        graph.links.nnz // (1 if graph.directed else 2), graph.loops, graph.repeated,
+        float(risks[owner]), float(risks[others].mean()), phi * found.truncation_error,
+        tuple(RecipientRisk(CellValue(names[v]), *of_person[v].tolist()) for v in riskiest.tolist()),
+    )  # fmt: skip
+
+
+def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) -> SharingLoss:
+    table, sensitivity = context.table, given(context.sensitivity)
+    with pointing_into("/measure"):
+        network = _Network(context, parameters)
+        plan, owners, recipients = network.pairs(parameters.plan, "plan")
+        n, names = len(network.number), [name for name in plan.attributes if name in table.attributes]
+        if not names:
+            raise InvalidInput([unknown_attribute("/plan", plan.attributes[-1], table)])
+        is_again = np.ones(plan.n_records, dtype=bool)
+        is_again[np.unique(owners * n + recipients, return_index=True)[1]] = False
+        _refuse_rows(is_again, "plan", "repeated-pair", "name a pair again")
+        levels = np.stack([_numbers(plan, name, "plan") for name in names], axis=1)
+        heights = np.array([table.hierarchies[table.position(name)].height for name in names])
+        is_level = (levels == np.rint(levels)) & (levels >= 0) & (levels <= heights)
+        _refuse_rows(~is_level.all(axis=1), "plan", "not-a-level", "hold no level from 0 to the height")
+        sensitivities, interests = np.zeros((n, len(names))), np.ones((n, len(names)))
+        for k, name in enumerate(names):
+            j, groups = table.position(name), sensitivity.personal_groups
+            sensitivities[: table.n_records, k] = sensitivity.weights(j, table.codes[:, j], groups)
+        if parameters.interests is not None:
+            stated = context.others[parameters.interests].table
+            rows = np.array([network.number.get(str(person), -1) for person in stated.own_ids.tolist()])
+            _refuse_rows(rows < 0, "interests", "unknown-person", "name nobody who is known")
+            interests[:] = 0.0
+            interests[rows] = np.stack([_numbers(stated, name, "interests") for name in names], axis=1)
+        kept = np.flatnonzero(owners != recipients)
+        owners, recipients = owners[kept], recipients[kept]
+        weights = risk_weights(network.trust(owners, recipients), parameters.decreasing)
+        of_cells = weights, sensitivities, interests, heights
+        sharing = Sharing(owners, recipients, *of_cells, parameters.as_printed)
+        losses, utilities = scores_of(sharing, levels[kept])
+    tick(1)
+    ids, of_person = list(network.number), np.stack([losses.sum(axis=1), utilities.sum(axis=1)], axis=1)
+    of_attribute = np.stack([losses.sum(axis=0), utilities.sum(axis=0)], axis=1).tolist()
+    greatest = greatest_first(of_person[:, 0], parameters.most).tolist()
+    return SharingLoss(
+        len(kept), plan.n_records - len(kept), float(losses.sum()), float(utilities.sum()),
+        tuple(AttributeSharing(names[k], int(heights[k]), *sums) for k, sums in enumerate(of_attribute)),
+        tuple(PersonSharing(CellValue(ids[i]), *of_person[i].tolist()) for i in greatest),
+    )  # fmt: skip
+
+
+def _adds_up(context: MeasureContext, parameters: SharingParameters) -> str | None:
+    if given(context.sensitivity).family in ("linear", "linear_personal"):
+        return None
+    return "Loss adds up over attributes. Name a profile of the family linear or linear_personal."
+
+
+def _cost(context: MeasureContext, parameters: NetworkParameters) -> Cost:
+    rows = context.table.n_records + sum(other.table.n_records for other in context.others.values())
+    products = 0.0
+    if isinstance(parameters, DiffusionParameters):
+        is_series = parameters.kernel == "laplacian"
+        columns = [column for other in context.others.values() for column in other.table.codes.T if is_series]
+        degree = max((int(np.bincount(column).max()) for column in columns), default=1)
+        reach = MOST_REACH if is_series and parameters.weight else parameters.time * degree
+        products = parameters.steps + parameters.time + 18 * math.sqrt(reach) + 60
+    seconds = rows * (SECONDS_PER_ROW + products * SECONDS_PER_PRODUCT)
+    return Cost(seconds, rows * BYTES_PER_ROW, 1, "sparse")
+
+
+DIFFUSION_RISK: Final = Measure(
+    name="diffusion_risk",
+    title="Risk of an item that spreads in a network of people",
+    source="Fouad (2012), section 7.3 (Definitions: diffusion risk)",
+    guarantee="bound",
+    parameters=DiffusionParameters,
+    result=DiffusionRisk,
+    cost=_cost,
+    compute=_leaked,
+    protects=False,
+    tells_counts=True,
+    repeats=False,
+    example=Example(
+        "how far does what a member gives to a friend leak?",
+        "members-leaked",
+        parameters={"edges": "friendships", "source": "member", "target": "friend", "owner": "m-02"},
+    ),
+)
+SHARING_LOSS: Final = Measure(
+    name="sharing_loss",
+    title="Loss and utility of a plan of who sees what",
+    source="Fouad (2012), section 7.4 (Definitions: sharing plans)",
+    guarantee="exact",
+    parameters=SharingParameters,
+    result=SharingLoss,
+    needs=frozenset({"sensitivity"}),
+    supports=_adds_up,
+    cost=_cost,
+    compute=_scored,
+    protects=False,
+    tells_counts=True,
+    repeats=False,
+    example=Example(
+        "what does it cost and bring to show friends this much?",
+        "members-shared",
+        sensitivity="members-harm-added",
+        parameters={"plan": "friendships", "source": "member", "target": "friend"},
+    ),
+)
