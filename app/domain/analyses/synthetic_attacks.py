@@ -23,7 +23,7 @@ from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
 from app.domain.arrays import Floats, Indices, Integers, Ints, Longs
-from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
+from app.domain.catalogue.meanings import ASIDE, LOW, LOW_ASIDE, LOW_SHARE, SHARE, Meaning, Range
 from app.domain.errors import Fault, InvalidInput, joined
 
 COLUMNS_OF_PREDICATE: Final = 3
@@ -36,6 +36,7 @@ SCALE: Final = 2.0**40
 """Distances are whole multiples of 1 / SCALE, so that equal ones are equal whatever the order of the sum."""
 TOP: Final = np.iinfo(np.int32).max
 BISECTIONS: Final = 100
+RISK: Final = LOW | Meaning(Range(greatest=1.0))
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class AttackRate:
     attacks: Annotated[int, doc("Attacks made.")]
     successes: Annotated[int, LOW, doc("How many of them succeeded.")]
     rate: Annotated[float, LOW_SHARE, doc("Share that succeeded.")]
-    low: Annotated[float, LOW_SHARE, doc("Lower end of Wilson's interval of it.")]
+    low: Annotated[float, LOW_SHARE, ASIDE, doc("Lower end of Wilson's interval of it.")]
     high: Annotated[float, LOW_SHARE, doc("Upper end of it.")]
 
 
@@ -54,7 +55,9 @@ class AttackResult:
     """An attack on records of the original, beside random guesses and records held out."""
 
     main: Annotated[AttackRate, doc("The attack on the original.")]
-    baseline: Annotated[AttackRate, doc("Random guesses on the original, without the synthetic records.")]
+    baseline: Annotated[
+        AttackRate, LOW_ASIDE, doc("Random guesses on the original, without the synthetic records.")
+    ]
     compared: Annotated[
         AttackRate | None,
         doc(
@@ -63,20 +66,23 @@ class AttackResult:
             "drawn records of the original. Else `main`. None without a control."
         ),
     ]
-    control: Annotated[AttackRate | None, doc("The attack on records held out; None if there are none.")]
+    control: Annotated[
+        AttackRate | None, LOW_ASIDE, doc("The attack on records held out; None if there are none.")
+    ]
     risk: Annotated[
         float | None,
-        LOW,
+        RISK,
         doc(
             "Residual risk: (compared − control) / (1 − control), at most 1; below 0 where the control is "
             "attacked with more success. None without a control, or if that always succeeds."
         ),
     ]
-    risk_low: Annotated[float | None, LOW, doc("Lower end of Koopman's interval of it.")]
-    risk_high: Annotated[float | None, LOW, doc("Upper end of it.")]
+    risk_low: Annotated[float | None, RISK, ASIDE, doc("Lower end of Koopman's interval of it.")]
+    risk_high: Annotated[float | None, RISK, doc("Upper end of it.")]
     succeeds: Annotated[
         bool,
         LOW,
+        ASIDE,
         doc(
             "Whether the attack is better than random guesses: the interval of (main − baseline) / "
             "(1 − baseline) lies above 0. An attack that is not has failed and says nothing about safety."
@@ -121,6 +127,14 @@ class SyntheticAttacks:
         doc("Whether two sets of columns lead to a common synthetic record. None: no sets are given."),
     ]
     inference: Annotated[tuple[SecretInferred, ...], doc("Whether secrets can be guessed, by attribute.")]
+    risk_high: Annotated[
+        float | None,
+        RISK,
+        doc(
+            "Greatest upper end of the intervals of all residual risks. None: an attack has none, as without "
+            "records held out."
+        ),
+    ]
 
 
 def synthetic_attacks(
@@ -192,8 +206,17 @@ def synthetic_attacks(
             lambda records, j=j: near.inferred_by_chance(records, j),  # type: ignore[misc]
         )
         inference.append(SecretInferred(name, attack))
+    alone = _singled_out(tables, attacks, judge, rng)
+    made = [alone.univariate, alone.multivariate, linkability, *(own.attack for own in inference)]
+    highs = [own.risk_high for own in made if own is not None]
+    known = [own for own in highs if own is not None]
     return SyntheticAttacks(
-        confidence, _overlap(tables), _singled_out(tables, attacks, judge, rng), linkability, tuple(inference)
+        confidence,
+        _overlap(tables),
+        alone,
+        linkability,
+        tuple(inference),
+        max(known) if known and len(known) == len(highs) else None,
     )
 
 

@@ -214,6 +214,9 @@ class Measure(Generic[P, R]):
         :mod:`app.domain.models.criterion`): it counts persons, reads records, or is refused, and why.
     bounded_by_persons
         Values of which the fewest persons that classes can have give a bound, and from which side.
+    judges_synthetic
+        Whether it is computed of an original, beside a synthetic table that its parameters name. A gate
+        judges the latter, and is told the former.
     """
 
     name: str
@@ -236,6 +239,7 @@ class Measure(Generic[P, R]):
     tells_counts: bool = False
     by_persons: str = NEEDS_ONE_ROW
     bounded_by_persons: Mapping[str, Literal["lower", "upper"]] = field(default_factory=dict)
+    judges_synthetic: bool = False
 
     @property
     def earlier(self) -> Mapping[int, Mapping[str, Any]]:

@@ -32,6 +32,11 @@ OF_RECORDS = (
     "Require the guarantee, or a measure of which the catalogue tells in reads: classes, matrix or rows.",
 )
 
+AS_IT_IS = (
+    "A synthetic table is judged as it is: what a rule would make of it is another table.",
+    "Leave the rule out, or make what the rule makes a dataset, and judge that.",
+)
+
 OF_NOBODY = (
     "Persons have several rows, and nobody knows whose the rows of the file are.",
     "Name a key column that both have, or judge the rule or stored release that made the file.",
