@@ -30,6 +30,8 @@ COLUMNS_OF_PREDICATE: Final = 3
 TOLERANCE: Final = 0.05
 ATTEMPTS_PER_ATTACK: Final = 200
 BATCH: Final = 1_000
+MOST_IDLE: Final = 20
+"""Batches without a new predicate after which no more are looked for."""
 SCREENED: Final = 512
 """Records that predicates are first asked of: what selects two of them selects two of all."""
 SCALE: Final = 2.0**40
@@ -131,8 +133,8 @@ class SyntheticAttacks:
         float | None,
         RISK,
         doc(
-            "Greatest upper end of the intervals of all residual risks. None: an attack has none, as without "
-            "records held out."
+            "Greatest upper end of the intervals of all residual risks, that of singling out by one column "
+            "if there are predicates for all attacks. None: one has none, as without records held out."
         ),
     ]
 
@@ -207,7 +209,9 @@ def synthetic_attacks(
         )
         inference.append(SecretInferred(name, attack))
     alone = _singled_out(tables, attacks, judge, rng)
-    made = [alone.univariate, alone.multivariate, linkability, *(own.attack for own in inference)]
+    made = [alone.multivariate, linkability, *(own.attack for own in inference)]
+    if alone.univariate is not None and alone.univariate.main.attacks == attacks:
+        made.append(alone.univariate)
     highs = [own.risk_high for own in made if own is not None]
     known = [own for own in highs if own is not None]
     return SyntheticAttacks(
@@ -430,7 +434,9 @@ def _multivariate(synthetic: _Asked, wanted: int, width: int, rng: np.random.Gen
     screen = keys[rng.permutation(len(keys))[:SCREENED]].T.copy()
     medians = np.array([_median(own) for own in synthetic.ascending])
     found: dict[tuple[int, ...], None] = {}
+    idle = 0
     for _ in range(-(-ATTEMPTS_PER_ATTACK * wanted // BATCH)):
+        before = len(found)
         columns = _drawn_columns(BATCH, len(medians), width, rng)
         own = keys[rng.integers(len(keys), size=BATCH)[:, None], columns].astype(np.int64)
         is_above = own > medians[columns]
@@ -440,7 +446,8 @@ def _multivariate(synthetic: _Asked, wanted: int, width: int, rng: np.random.Gen
         tried = tried.chosen(np.flatnonzero(_selected(screen, tried) < 2))
         alone = tried.chosen(np.flatnonzero(synthetic.counts(tried) == 1))
         found.update(dict.fromkeys(map(tuple, np.hstack([alone.columns, alone.lows, alone.highs]).tolist())))
-        if len(found) >= wanted:
+        idle = idle + 1 if len(found) == before else 0
+        if len(found) >= wanted or idle == MOST_IDLE:
             break
     kept = np.array(list(found)[:wanted], dtype=np.int64).reshape(-1, 3 * width)
     return _Predicates(kept[:, :width], kept[:, width : 2 * width], kept[:, 2 * width :])
