@@ -133,8 +133,8 @@ class SyntheticAttacks:
         float | None,
         RISK,
         doc(
-            "Greatest upper end of the intervals of all residual risks, that of singling out by one column "
-            "if there are predicates for all attacks. None: one has none, as without records held out."
+            "Greatest upper end of the intervals of all attacks' residual risks; of singling out by one "
+            "column if there are predicates for all attacks. None: one has none, as without records held out."
         ),
     ]
 

@@ -15,6 +15,10 @@ from app.services.views.reading import WrittenQuery
 from app.services.views.written_schema import WrittenSchema
 
 
+Compared = Literal["original", "holdout"]
+"""What a synthetic table is compared with."""
+
+
 @dataclass(frozen=True)
 class ReleaseFile:
     """A finished release: an upload, and how it is known which record each of its rows is.

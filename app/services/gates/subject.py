@@ -28,7 +28,7 @@ from app.domain.policies.requirements import judges_synthetic
 from app.services.fingerprints import new_resource
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
-from app.services.gates.requests import CreateEvaluation, ReleaseFile
+from app.services.gates.requests import Compared, CreateEvaluation, ReleaseFile
 from app.services.gates.schema_faults import schema_faults
 from app.services.gates.stored_releases import JudgedRelease, given_out
 from app.services.gates.tombstones import judged_sha256
@@ -77,7 +77,7 @@ class Subject:
     earlier: tuple[JsonObject, ...] = ()
     released: JudgedRelease | None = None
     is_filled_by_govern: bool = False
-    compared: Mapping[str, Stored] = field(default_factory=dict)
+    compared: Mapping[Compared, Stored] = field(default_factory=dict)
 
     @property
     def dataset(self) -> Stored:
@@ -157,9 +157,11 @@ async def find_slots(work: UnitOfWork, base: Sources, dictionaries: Mapping[str,
     return found
 
 
-async def find_compared(work: UnitOfWork, policy: Policy, request: CreateEvaluation) -> dict[str, Stored]:
+async def find_compared(
+    work: UnitOfWork, policy: Policy, request: CreateEvaluation
+) -> dict[Compared, Stored]:
     """The datasets that a synthetic table is compared with; InvalidInput unless the policy needs these."""
-    given = {"original": request.original, "holdout": request.holdout}
+    given: dict[Compared, str | None] = {"original": request.original, "holdout": request.holdout}
     named = {role: ref for role, ref in given.items() if ref is not None}
     if not any(judges_synthetic(own.condition) for own in policy.requirements):
         refuse(
@@ -182,10 +184,10 @@ async def asked_parameters(
     policy: Policy,
     base: Sources,
     slots: Mapping[str, Sources],
-    compared: Mapping[str, Stored],
+    compared: Mapping[Compared, Stored],
 ) -> dict[str, Any]:
     """Criterion → the parameters of its measure, with names in the place of slots and datasets."""
-    found, datasets = {}, {**compared, "dataset": base.dataset}
+    found, datasets = {}, {"dataset": base.dataset, **compared}
     for criterion in policy.requirements:
         condition = criterion.condition
         if not isinstance(condition, MeasureCondition):
