@@ -14,7 +14,6 @@ from app.services.scoring.scoring_inputs import SourceRefs
 from app.services.views.reading import WrittenQuery
 from app.services.views.written_schema import WrittenSchema
 
-
 Compared = Literal["original", "holdout"]
 """What a synthetic table is compared with."""
 
