@@ -68,6 +68,7 @@ PARTS: Final = (
         "a table attacked by a synthetic one, beside pandas",
         needs="uci-adult-48842",
     ),
+    Part("calibration", "tests.benchmarks.calibration", "priors of a synthesiser, beside scipy in a loop"),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),
     Part("reconstruction", "tests.benchmarks.reconstruction", "groups under test, copies, expected errors"),

@@ -492,10 +492,12 @@ class _Nearest:
     def __init__(self, tables: ComparedTables, rng: np.random.Generator) -> None:
         self.synthetic, self.columns, self.rng = tables.synthetic, tables.columns, rng
         self.ranges: dict[int, float] = {}
-        self.numbers: dict[int, tuple[Floats, Floats]] = {}
+        self.numbers: dict[int, tuple[Floats, Ints, Floats, Longs]] = {}
+        """Of a column: all numbers; the synthetic codes, their numbers, and where each record's stands."""
         for j, column in enumerate(tables.columns):
             if column.numbers is not None:
-                self.numbers[j] = (column.numbers, column.numbers[tables.synthetic[:, j]])
+                codes, places = np.unique(tables.synthetic[:, j], return_inverse=True)
+                self.numbers[j] = (column.numbers, codes, column.numbers[codes], places)
                 occurring = column.numbers[tables.original[:, j]]
                 occurring = occurring[~np.isnan(occurring)]
                 self.ranges[j] = float(np.ptp(occurring)) if len(occurring) else 0.0
@@ -507,17 +509,19 @@ class _Nearest:
         k records comes to, no number needs to be looked at.
         """
         k = min(k, len(self.synthetic))
-        numeric = [j for j in columns if self.columns[j].is_numeric]
         unequal = np.zeros(len(self.synthetic), dtype=np.min_scalar_type(len(columns)))
+        numeric = []
         for j in columns:
-            if j not in numeric:
+            if j in self.numbers:
+                numeric.append((self.numbers[j][-1], self._apart(record, j)))
+            else:
                 unequal += (self.synthetic[:, j] != record[j]).view(np.uint8)
         most = _kth_least(unequal, k)
         while True:
             near = np.flatnonzero(unequal <= most)
-            distances = unequal[near].astype(np.int64) * int(SCALE)
-            for j in numeric:
-                distances += self._apart(record, j, near)
+            distances = unequal.take(near) * np.int64(SCALE)
+            for places, apart in numeric:
+                distances += apart.take(places.take(near))
             farthest = _kth_least(distances, k)
             if farthest < (most + 1) * SCALE:
                 break
@@ -526,17 +530,17 @@ class _Nearest:
         found: Longs = np.concatenate([nearer, self.rng.choice(equal, k - len(nearer), replace=False)])
         return found
 
-    def _apart(self, record: Ints, j: int, near: Indices) -> Longs:
-        """By how much some synthetic records differ from a record in a column of numbers, in 1 / SCALE."""
-        numbers, of_synthetic = self.numbers[j]
-        number, found = numbers[record[j]], of_synthetic[near]
+    def _apart(self, record: Ints, j: int) -> Longs:
+        """By how much the synthetic numbers of a column differ from a record's, in 1 / SCALE."""
+        (numbers, codes, found, _), span = self.numbers[j], self.ranges[j]
+        number = numbers[record[j]]
         if math.isnan(number):
-            apart = self.synthetic[near, j] != record[j]
-        elif self.ranges[j] == 0:
+            apart = codes != record[j]
+        elif span == 0:
             apart = found != number
         else:
             # Where there is no number the difference is none, and the distance 1.
-            apart = np.fmin(np.abs(found - number) / self.ranges[j], 1.0)
+            apart = np.fmin(np.abs(found - number) / span, 1.0)
         distances: Longs = np.rint(apart * SCALE).astype(np.int64)
         return distances
 

@@ -187,7 +187,10 @@ async def asked_parameters(
     compared: Mapping[Compared, Stored],
 ) -> dict[str, Any]:
     """Criterion → the parameters of its measure, with names in the place of slots and datasets."""
-    found, datasets = {}, {"dataset": base.dataset, **compared}
+    found: dict[str, Any] = {}
+    datasets: dict[str, Stored] = {"dataset": base.dataset}
+    for role, dataset in compared.items():
+        datasets[role] = dataset
     for criterion in policy.requirements:
         condition = criterion.condition
         if not isinstance(condition, MeasureCondition):
