@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Floats, Ints, Longs
 from app.domain.errors import InvalidInput
 
 
@@ -67,6 +67,12 @@ class ComparedTables:
             object.__setattr__(self, name, codes)
 
 
+def times_there(records: Ints, among: Ints) -> Longs:
+    """(r,) how many of other records equal each record, by whole rows of codes."""
+    known = Counter(own.tobytes() for own in np.ascontiguousarray(among))
+    return np.array([known[own.tobytes()] for own in np.ascontiguousarray(records)], dtype=np.int64)
+
+
 def require_held_out(tables: ComparedTables, pointer: str) -> None:
     """Refuse records of which most equal a record of the original that no other one there equals.
 
@@ -74,12 +80,11 @@ def require_held_out(tables: ComparedTables, pointer: str) -> None:
     """
     if tables.holdout is None:
         return
-    times = Counter(own.tobytes() for own in np.ascontiguousarray(tables.original))
-    held = [times[own.tobytes()] for own in np.ascontiguousarray(tables.holdout)]
-    same = sum(own == 1 for own in held)
-    if 2 * same > len(held):
+    held = len(tables.holdout)
+    same = int((times_there(tables.holdout, tables.original) == 1).sum())
+    if 2 * same > held:
         raise InvalidInput.of(
             pointer, "overlapping",
-            f"{same:,} of {len(held):,} rows held out equal one row of the original: they were not held out.",
+            f"{same:,} of {held:,} rows held out equal one row of the original: they were not held out.",
             "Give records of the same population from which the synthetic table was not made.",
         )  # fmt: skip

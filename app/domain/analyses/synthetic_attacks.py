@@ -21,7 +21,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
+from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables, times_there
 from app.domain.arrays import Floats, Indices, Integers, Ints, Longs
 from app.domain.catalogue.meanings import ASIDE, LOW, LOW_ASIDE, LOW_SHARE, SHARE, Meaning, Range
 from app.domain.errors import Fault, InvalidInput, joined
@@ -179,6 +179,7 @@ def synthetic_attacks(
     """
     _require_attackable(tables, linkable, secrets)
     names = [column.name for column in tables.columns]
+    held = tables.holdout
     judge = _Judge(confidence)
     near = _Nearest(tables, rng)
 
@@ -190,7 +191,7 @@ def synthetic_attacks(
             return on(records[drawn]), len(drawn)
 
         main = made(tables.original, attack)
-        control = None if tables.holdout is None else made(tables.holdout, attack)
+        control = None if held is None else made(held, attack)
         return judge.result(main, made(tables.original, guess), main, control)
 
     linkability = None
@@ -216,7 +217,7 @@ def synthetic_attacks(
     known = [own for own in highs if own is not None]
     return SyntheticAttacks(
         confidence,
-        _overlap(tables),
+        None if held is None else int((times_there(held, tables.original) > 0).sum()),
         alone,
         linkability,
         tuple(inference),
@@ -244,14 +245,6 @@ def _require_attackable(
         faults.append(Fault("/linkable", "not-disjoint", message, remedy))
     if faults:
         raise InvalidInput(faults)
-
-
-def _overlap(tables: ComparedTables) -> int | None:
-    """How many records held out are records of the original."""
-    if tables.holdout is None:
-        return None
-    known = {record.tobytes() for record in np.ascontiguousarray(tables.original)}
-    return sum(record.tobytes() in known for record in np.ascontiguousarray(tables.holdout))
 
 
 class _Judge:
@@ -519,7 +512,7 @@ class _Nearest:
         most = _kth_least(unequal, k)
         while True:
             near = np.flatnonzero(unequal <= most)
-            distances = unequal.take(near) * np.int64(SCALE)
+            distances = np.multiply(unequal.take(near), int(SCALE), dtype=np.int64)
             for places, apart in numeric:
                 distances += apart.take(places.take(near))
             farthest = _kth_least(distances, k)

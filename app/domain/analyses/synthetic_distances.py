@@ -15,7 +15,7 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.analyses.compared_tables import ComparedTables
+from app.domain.analyses.compared_tables import ComparedTables, times_there
 from app.domain.arrays import Floats, Ints
 from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
 from app.domain.errors import Fault, InvalidInput, joined
@@ -195,12 +195,7 @@ def _drawn(records: Ints, amount: int, rng: np.random.Generator) -> Ints:
 
 
 def _copies(records: Ints, original: Ints) -> Copies:
-    """Exact, by comparison of whole records of codes."""
-    known: dict[bytes, int] = {}
-    for own in np.ascontiguousarray(original):
-        key = own.tobytes()
-        known[key] = known.get(key, 0) + 1
-    times = np.array([known.get(own.tobytes(), 0) for own in np.ascontiguousarray(records)])
+    times = times_there(records, original)
     equal = int((times > 0).sum())
     return Copies(len(records), equal, equal / len(records), int((times == 1).sum()))
 
