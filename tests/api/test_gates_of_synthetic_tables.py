@@ -144,7 +144,7 @@ async def test_an_original_is_nothing_to_a_policy_of_other_tables(tables: httpx.
 async def test_a_rule_on_a_synthetic_table_is_not_judged(tables: httpx.AsyncClient):
     found = await verdict(tables, asked("copied", rule={"kind": "table_level", "levels": {"age": 1}}))
     assert found["verdict"] == "error"
-    assert "judged as it is" in found["criteria"][0]["error"]["message"]
+    assert "judged as the dataset is" in found["criteria"][0]["error"]["message"]
 
 
 async def test_a_distance_lets_nothing_pass_by_itself(tables: httpx.AsyncClient):
@@ -202,6 +202,9 @@ async def test_the_command_takes_the_files_that_are_compared(command, tmp_path, 
     compared = ("--original", "original.csv", "--holdout", "holdout.csv")
     assert await command("gate", "policy.json", "--dataset", "synthetic.csv", *compared) == 0
     assert "pass" in capsys.readouterr().out
-    assert await command("gate", "policy.json", "--dataset", "copied.csv", *compared) == 1
+    asked = ("gate", "policy.json", "--dataset", "copied.csv", *compared, "--report", "evidence.json")
+    assert await command(*asked) == 1
+    asked = ("reproduce", "evidence.json", "--dataset", "copied.csv", "--policy", "policy.json")
+    assert await command(*asked, *compared) == 0
     assert await command("gate", "policy.json", "--dataset", "copied.csv") == 2
     assert "/original" in capsys.readouterr().err

@@ -33,8 +33,8 @@ OF_RECORDS = (
 )
 
 AS_IT_IS = (
-    "A synthetic table is judged as it is: what a rule would make of it is another table.",
-    "Leave the rule out, or make what the rule makes a dataset, and judge that.",
+    "A synthetic table is judged as the dataset is: what a rule or a mechanism makes of it is another table.",
+    "Leave the rule or the release out, or make a dataset of the release, and judge that.",
 )
 
 OF_NOBODY = (

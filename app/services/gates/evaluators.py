@@ -17,6 +17,7 @@ from app.domain.policies.policy import (
     Requirement,
     ScoreCondition,
 )
+from app.domain.rules.rule import identity
 from app.services.datasets.tables import TableLoader
 from app.services.gates.budget_evaluator import BudgetEvaluator
 from app.services.gates.context import EvaluationContext
@@ -103,7 +104,7 @@ class EvaluatorMaker:
         measure, rule = measure_of(condition.measure, condition.version), self._rule
         sources = subject.base if condition.dictionary is None else subject.slots[condition.dictionary]
         if measure.judges_synthetic:
-            if rule is None or rule.kind != "identity":
+            if context.rule != identity(context.table.n_attributes):
                 raise NotSupported(*AS_IT_IS)
             sources, rule = Sources(subject.compared["original"]), None
         question = Question(
