@@ -21,6 +21,7 @@ from tests.api.tables import made
 pytestmark = pytest.mark.anyio
 
 Json = dict[str, Any]
+CSV = {"Content-Type": "text/csv"}
 ROLES = {
     "age": "quasi_identifier", "town": "quasi_identifier", "since": "quasi_identifier", "pay": "sensitive"
 }  # fmt: skip
@@ -61,9 +62,7 @@ async def tables(client: httpx.AsyncClient) -> httpx.AsyncClient:
     given = {"original": original, "holdout": people(2), "independent": independent, "copied": copied}
     for name, frame in given.items():
         text = frame.to_csv(index=False)
-        answer = await client.post(
-            f"/v1/uploads?name={name}", content=text, headers={"Content-Type": "text/csv"}
-        )
+        answer = await client.post(f"/v1/uploads?name={name}", content=text, headers=CSV)
         assert answer.status_code == 201, answer.text
         columns = [{"name": own, "type": "categorical", "role": role} for own, role in ROLES.items()]
         await made(client, "datasets", {"name": name, "upload": name, "attributes": columns})
@@ -119,6 +118,22 @@ async def test_the_original_is_no_table_held_out(tables: httpx.AsyncClient):
     found = await verdict(tables, asked("copied", holdout="original"))
     assert found["verdict"] == "error"
     assert "they were not held out" in found["criteria"][0]["error"]["message"]
+
+
+async def test_an_original_of_which_a_person_has_several_rows_is_not_judged(tables: httpx.AsyncClient):
+    twice = pd.concat([people(1)] * 2).assign(person=[*range(1000)] * 2)
+    await tables.post("/v1/uploads?name=twice", content=twice.to_csv(index=False), headers=CSV)
+    columns = [{"name": own, "type": "categorical", "role": role} for own, role in ROLES.items()]
+    for role, dataset in (("other", "unsaid"), ("person", "said")):
+        body = {"name": dataset, "upload": "twice"}
+        body["attributes"] = [*columns, {"name": "person", "type": "categorical", "role": role}]
+        await made(tables, "datasets", body)
+    await made(tables, "policies", policy(name="unsaid", schema={"attributes": ROLES}))
+    said = await verdict(tables, asked("copied", original="said"))
+    assert (said["verdict"], said["criteria"][0]["outcome"]) == ("error", "not_computable")
+    unsaid = await verdict(tables, asked("copied", original="unsaid"), "unsaid")
+    assert unsaid["verdict"] == "error"
+    assert "several-rows-per-person" in {own["error"]["code"] for own in unsaid["criteria"]}
 
 
 @pytest.mark.parametrize(

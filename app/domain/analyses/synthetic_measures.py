@@ -194,7 +194,6 @@ SYNTHETIC_ATTACKS: Final = Measure(
     example=Example(
         "does a synthetic table give members away?", "members-attacked", parameters={"synthetic": "members"}
     ),
-    by_persons=BY_ROWS,
 )
 SYNTHETIC_DISTANCES: Final = Measure(
     name="synthetic_distances",
