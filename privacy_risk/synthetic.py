@@ -61,9 +61,10 @@ def judge_synthetic(
 ) -> SyntheticJudgement:
     """Attack the people of a table by a synthetic one, and compare the two, as docs/synthetic-data.md says.
 
-    Each table is a DataFrame of pandas or polars, a table of pyarrow, or the path of a file (CSV, Parquet).
-    ``holdout`` has records of the same population of which the synthetic table was not made. ``secrets`` are
-    what an attacker wants to learn of a person, ``linkable`` two sets of columns that two other tables have.
+    Each table is a DataFrame of pandas or polars, a table of pyarrow, or the path of a file (CSV, Parquet,
+    Arrow, Excel). ``holdout`` has records of the same population of which the synthetic table was not made.
+    ``secrets`` are what an attacker wants to learn of a person, ``linkable`` two sets of columns that two
+    other tables have.
     All is computed on this computer, in a process of its own that ends with the answer.
 
     Raises InvalidArgument (a ValueError) and WrongType (a TypeError) for what cannot be judged, and why.

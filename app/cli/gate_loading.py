@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,10 @@ class Loading:
             for slot, given in slots_filled(subject, tables, document).items()
         }
         body |= _rule_with_population(body) | self._profiles(subject, dataset)
+        body |= {
+            role: own if isinstance(own, str) else self.dataset(_of_file(tables, own)).name
+            for role, own in _compared(subject).items()
+        }
         if (
             subject.tables is not None
             and subject.sensitivity is None
@@ -68,7 +73,14 @@ class Loading:
         dataset = str(subject.dataset)
         if subject.stored_release is not None and not dataset:
             dataset = self._client.releases.get(subject.stored_release).document["dataset"]
-        body: Json = {"dataset": dataset, **self._form(subject, {}), "dictionaries": named}
+        compared = _compared(subject)
+        for role, own in compared.items():
+            if isinstance(own, Path):
+                raise InvalidInput.of(
+                    f"--{role}", "needs-tables", "The file's columns are those of a dataset's file.",
+                    "Name a stored dataset, or give --dataset.",
+                )  # fmt: skip
+        body: Json = {"dataset": dataset, **self._form(subject, {}), "dictionaries": named, **compared}
         return body | _rule_with_population(body) | self._profiles(subject, dataset)
 
     def _profiles(self, subject: Subject, dataset: str) -> Json:
@@ -180,6 +192,17 @@ def _places(tables: Tables) -> dict[str, str]:
     identifier = () if table.identifier is None else (table.place and joined(table.place, "identifier"),)
     places = (*identifier, *(own.place for own in attributes))
     return {f"/attributes/{number}": place for number, place in enumerate(places) if place is not None}
+
+
+def _compared(subject: Subject) -> dict[str, Path | str]:
+    """What a synthetic table is compared with, by its part."""
+    given = {"original": subject.original, "holdout": subject.holdout}
+    return {role: own for role, own in given.items() if own is not None}
+
+
+def _of_file(tables: Tables, path: Path) -> Tables:
+    """The same columns of another file."""
+    return replace(tables, dataset=replace(tables.dataset, name=path.name.split(".")[0], path=path))
 
 
 def tables_of(subject: Subject, policy: Json) -> Tables:

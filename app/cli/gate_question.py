@@ -58,6 +58,9 @@ class Subject:
     """What the dataset is called, where its file is one that the command has written."""
     stored_release: str | None = None
     """A release that the server has made, in place of a rule and of a file."""
+    original: Path | str | None = None
+    holdout: Path | str | None = None
+    """Where the dataset is a synthetic table: of what it was made, and records of which it was not."""
     views: GivenViews | None = None
     """Queries that are to be published, in place of all data."""
     person: str | None = None
@@ -119,6 +122,12 @@ def add_subject_arguments(parser: argparse.ArgumentParser) -> None:
     )
     subject.add_argument(
         "--failure", metavar="FILE|NAME", help="how much harm an attack does that fails: a profile, too"
+    )
+    subject.add_argument(
+        "--original", metavar="FILE|NAME", help="the table of which the dataset, a synthetic one, was made"
+    )
+    subject.add_argument(
+        "--holdout", metavar="FILE|NAME", help="records of the same population of which it was not made"
     )
     add_view_arguments(subject)
     add_server_argument(parser)
@@ -194,8 +203,10 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
         release=arguments.release,
         key=arguments.key,
         dictionaries=_dictionaries(arguments.dictionary, held),
-        sensitivity=_profile(arguments.sensitivity, "--sensitivity", held),
-        failure=_profile(arguments.failure, "--failure", held),
+        sensitivity=_file_or_name(arguments.sensitivity, "--sensitivity", held),
+        failure=_file_or_name(arguments.failure, "--failure", held),
+        original=_file_or_name(arguments.original, "--original", held),
+        holdout=_file_or_name(arguments.holdout, "--holdout", held),
         order=arguments.order,
         stored_release=None
         if arguments.stored_release is None
@@ -208,7 +219,7 @@ def subject_of(arguments: argparse.Namespace) -> Subject:
     )
 
 
-def _profile(text: str | None, option: str, held: bool) -> Path | str | None:
+def _file_or_name(text: str | None, option: str, held: bool) -> Path | str | None:
     return None if text is None else file_or_name(text, option, held)
 
 

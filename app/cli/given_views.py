@@ -130,7 +130,7 @@ def given_views(arguments: argparse.Namespace) -> GivenViews | None:
         return None
     of_data = (
         "dataset", "dataset_id", "tables", "query", "address", "rule", "release", "stored_release", "key",
-        "order", "dictionary", "sensitivity", "failure", "person", "rows_are",
+        "order", "dictionary", "sensitivity", "failure", "person", "rows_are", "original", "holdout",
     )  # fmt: skip
     for name in of_data:
         if getattr(arguments, name, None):

@@ -7,7 +7,7 @@ import dataclasses
 import json
 import secrets
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.cli.operations import Operations
 from app.cli.synthetic_report import headline, html_page, rows_of, text_of
@@ -83,9 +83,13 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     _require_possible(arguments)
     with one_line() as tell:
         tell("reading the tables …")
+        said = {"delimiter": arguments.delimiter, "encoding": arguments.encoding}
+        dialect: dict[str, Any] = {name: own for name, own in said.items() if own is not None}
+        if arguments.missing_marker:
+            dialect["missing"] = ("", *arguments.missing_marker)
         tables = compared_tables(
             arguments.original, arguments.synthetic, arguments.holdout,
-            missing=arguments.missing_marker, categorical=arguments.categorical,
+            categorical=arguments.categorical, dialect=dialect,
         )  # fmt: skip
         seed = secrets.randbits(63) if arguments.seed is None else arguments.seed
         rng = np.random.default_rng(seed)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any, Final
 
+from privacy_risk.text_tables import text_table
+
 Json = Mapping[str, Any]
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}"
@@ -65,27 +67,20 @@ def rows_of(document: Json) -> list[tuple[str, str, str]]:
     ]
     distances, utility = document["distances"], document["utility"]
     copies, held = distances["copies"], distances["copies_held_out"]
-    rows.append(
-        (
-            "Copies of rows of the original",
-            f"{copies['share']:.1%}",
-            "" if held is None else f"rows held out: {held['share']:.1%}",
-        )
-    )
+    beside_copies = "" if held is None else f"rows held out: {held['share']:.1%}"
+    rows.append(("Copies of rows of the original", f"{copies['share']:.1%}", beside_copies))
     if (own := distances["quasi_identifier_copies"]) is not None:
         rows.append(
             ("Same quasi-identifiers as a unique row", f"{own['of_unique'] / own['records']:.1%}", "")
         )
+    if (own := distances["apparent_matches"]) is not None and own["equal"] is not None:
+        other = f"their other columns are equal: {own['equal']:.1%}"
+        rows.append(("Apparent matches by quasi-identifiers", f"{own['matches']:,}", other))
     beside = [f"random rows: {distances['random']['dcr_median']:.3f}"]
     if distances["held_out"] is not None:
         beside.insert(0, f"rows held out: {distances['held_out']['dcr_median']:.3f}")
-    rows.append(
-        (
-            "Median distance to the nearest original",
-            f"{distances['synthetic']['dcr_median']:.3f}",
-            "; ".join(beside),
-        )
-    )
+    median = f"{distances['synthetic']['dcr_median']:.3f}"
+    rows.append(("Median distance to the nearest original", median, "; ".join(beside)))
     if (nearer := distances["nearer"]) is not None:
         value = f"{nearer['share']:.1%} ({nearer['low']:.1%} to {nearer['high']:.1%})"
         rows.append(("Nearer to the original than to rows held out", value, "without copying: 50.0%"))
@@ -107,12 +102,8 @@ def rows_of(document: Json) -> list[tuple[str, str, str]]:
 
 def text_of(document: Json) -> str:
     """For a terminal."""
-    rows: list[tuple[str, ...]] = [("what", "value", "beside"), *rows_of(document)]
-    widths = [max(len(row[i]) for row in rows) for i in range(3)]
-    table = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return "\n".join((*headline(document), "", *table))
+    table = text_table([("what", "value", "beside"), *rows_of(document)])
+    return "\n".join((*headline(document), "", table))
 
 
 def html_page(document: Json) -> str:

@@ -41,17 +41,10 @@ _GROUPS: Final = ((1, 3), (4, 10), (11, 30), (31, 10**9))
 
 
 @dataclass(frozen=True)
-class _Destination:
-    """The cells of its workers (n,), by rank of distance in the domain."""
-
-    homes: Longs
-
-
-@dataclass(frozen=True)
 class _State:
-    """What is evaluated: destinations, the miles of each cell by rank, and what it was made of."""
+    """Cells of the workers of each destination by rank, the miles of each rank, and what it was made of."""
 
-    destinations: tuple[_Destination, ...]
+    destinations: tuple[Longs, ...]
     miles: Floats
     described: str
 
@@ -175,29 +168,18 @@ def _claims(
         ),
     )
     if below < math.inf:
-        return (
-            *claims,
-            qualitative(
-                "Short commutes are met within a mile",
-                all(abs(miles) < 1 for miles in off),
-                " ".join(f"{miles:+.2f}" for miles in off),
-            ),
-        )
-    return (
-        *claims,
-        qualitative(
-            "Mean commutes are over-estimated, and less so the more workers there are",
-            all(miles > 0 for miles in off) and off == sorted(off, reverse=True),
-            " ".join(f"{miles:+.2f}" for miles in off),
-        ),
-    )
+        said, holds = "Short commutes are met within a mile", all(abs(miles) < 1 for miles in off)
+    else:
+        said = "Mean commutes are over-estimated, and less so the more workers there are"
+        holds = all(miles > 0 for miles in off) and off == sorted(off, reverse=True)
+    return (*claims, qualitative(said, holds, " ".join(f"{miles:+.2f}" for miles in off)))
 
 
-def _synthesised(own: _Destination, miles: Floats, below: float, rng: np.random.Generator) -> _Found:
+def _synthesised(homes: Longs, miles: Floats, below: float, rng: np.random.Generator) -> _Found:
     """Draw as many as there are, over the cells where somebody is and those kept by chance."""
-    n, cells = len(own.homes), len(miles)
+    n, cells = len(homes), len(miles)
     alpha = calibrate(n, cells, EPSILON, DELTA, "reference_sample").alpha
-    kept, start = [np.unique(own.homes)], 0
+    kept, start = [np.unique(homes)], 0
     for f, many in _inclusion(cells):
         kept.append(start + rng.choice(many, rng.binomial(many, f), replace=False, shuffle=False))
         start += many
@@ -207,19 +189,19 @@ def _synthesised(own: _Destination, miles: Floats, below: float, rng: np.random.
     for drawn in range(n):
         place = rng.random() * (n + prior + drawn)
         if place < n:
-            people.append(int(own.homes[int(place)]))
+            people.append(int(homes[int(place)]))
         elif place < n + prior:
             people.append(int(domain[rng.integers(len(domain))]))
         else:
             people.append(people[rng.integers(drawn)])
     weights = np.full(len(domain), float(alpha)) + np.bincount(
-        np.searchsorted(domain, own.homes), minlength=len(domain)
+        np.searchsorted(domain, homes), minlength=len(domain)
     )
     near = miles[domain] < below
     return _Found(
         n,
         alpha,
-        _mean(miles[own.homes], below),
+        _mean(miles[homes], below),
         float(weights[near] @ miles[domain][near] / weights[near].sum()),
         _mean(miles[np.array(people)], below),
         len(domain),
@@ -261,7 +243,7 @@ def _generated(entities: int, limit: int, rng: np.random.Generator) -> _State:
     parts = (homes[ends[i] - sizes[i] : ends[i]] for i in chosen)
     inside = (part[part < cells] for part in parts)
     return _State(
-        tuple(_Destination(part) for part in inside if len(part)),
+        tuple(part for part in inside if len(part)),
         distances,
         f"generated state of {len(homes):,} people at {len(sizes):,} destinations, {BLOCKS:,} blocks, "
         f"{cells:,} of them within {limit} miles; {len(chosen)} destinations",
@@ -292,7 +274,7 @@ def _read(effort: Effort, limit: int, rng: np.random.Generator) -> _State:
     works = sorted(by_work)
     chosen = rng.choice(len(works), min(EVALUATED, len(works)), replace=False)
     return _State(
-        tuple(_Destination(np.array(by_work[works[i]], dtype=np.int64)) for i in chosen),
+        tuple(np.array(by_work[works[i]], dtype=np.int64) for i in chosen),
         ranked,
         f"{sum(map(len, by_work.values())):,} people of the table given, {len(works)} destinations, "
         f"{cells} homes",

@@ -83,8 +83,8 @@ MERGED = {
 
 
 def ready_policies(in_every_run: str) -> list[Any]:
-    """The names of the ready policies: one in every run, and all in that of the deep tests."""
-    names = [own.policy.name for own in templates()]
+    """The names of the ready policies for files: one in every run, and all in that of the deep tests."""
+    names = [own.policy.name for own in templates() if own.policy.name != "synthetic-release"]
     return [pytest.param(name, marks=[] if name == in_every_run else pytest.mark.deep) for name in names]
 
 

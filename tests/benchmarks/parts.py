@@ -69,6 +69,7 @@ PARTS: Final = (
         needs="uci-adult-48842",
     ),
     Part("networks", "tests.benchmarks.networks", "an item that leaks, common friends and sharing plans"),
+    Part("calibration", "tests.benchmarks.calibration", "priors of a synthesiser, beside scipy in a loop"),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),
     Part("drawn_people", "tests.benchmarks.drawn_people", "the workers of a state drawn anew"),

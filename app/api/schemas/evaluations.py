@@ -97,6 +97,11 @@ class NewEvaluation(Request):
     failure: Ref | None = None
     """Sensitivity profile of the harm where the attacker picks the wrong person."""
 
+    original: Ref | None = None
+    """Of a synthetic table the dataset of which it was made; where criteria compare it with that."""
+    holdout: Ref | None = None
+    """Of a synthetic table a dataset of the same population of which it was not made."""
+
     relational_schema: SchemaOrRef | None = None
     """Of views: the relations that they read, a relational schema's id or name, or a schema."""
     views: Annotated[list[PublishedView] | None, Field(min_length=1, max_length=MOST_VIEWS)] = None
@@ -129,6 +134,8 @@ class NewEvaluation(Request):
             name=self.name,
             views=self._views_asked(),
             as_governor=self.as_governor,
+            original=self.original,
+            holdout=self.holdout,
         )
 
     def _views_asked(self) -> ViewsAsked | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.domain.arrays import Floats, Ints
+from app.domain.arrays import Floats, Ints, Longs
+from app.domain.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,3 +65,26 @@ class ComparedTables:
             if codes.ndim != 2 or codes.shape[1] != len(self.columns) or not len(codes):
                 raise ValueError("each compared table has records and one column of codes per attribute")
             object.__setattr__(self, name, codes)
+
+
+def times_there(records: Ints, among: Ints) -> Longs:
+    """(r,) how many of other records equal each record, by whole rows of codes."""
+    known = Counter(own.tobytes() for own in np.ascontiguousarray(among))
+    return np.array([known[own.tobytes()] for own in np.ascontiguousarray(records)], dtype=np.int64)
+
+
+def require_held_out(tables: ComparedTables, pointer: str) -> None:
+    """Refuse records of which most equal a record of the original that no other one there equals.
+
+    Of independent records at most a share of about λ·e^−λ ≤ 0.37 is expected to do so, whatever the values.
+    """
+    if tables.holdout is None:
+        return
+    held = len(tables.holdout)
+    same = int((times_there(tables.holdout, tables.original) == 1).sum())
+    if 2 * same > held:
+        raise InvalidInput.of(
+            pointer, "overlapping",
+            f"{same:,} of {held:,} rows held out equal one row of the original: they were not held out.",
+            "Give records of the same population from which the synthetic table was not made.",
+        )  # fmt: skip

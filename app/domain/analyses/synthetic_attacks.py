@@ -21,21 +21,24 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
+from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables, times_there
 from app.domain.arrays import Floats, Indices, Integers, Ints, Longs
-from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
+from app.domain.catalogue.meanings import ASIDE, LOW, LOW_ASIDE, LOW_SHARE, SHARE, Meaning, Range
 from app.domain.errors import Fault, InvalidInput, joined
 
 COLUMNS_OF_PREDICATE: Final = 3
 TOLERANCE: Final = 0.05
 ATTEMPTS_PER_ATTACK: Final = 200
 BATCH: Final = 1_000
+MOST_IDLE: Final = 20
+"""Batches without a new predicate after which no more are looked for."""
 SCREENED: Final = 512
 """Records that predicates are first asked of: what selects two of them selects two of all."""
 SCALE: Final = 2.0**40
 """Distances are whole multiples of 1 / SCALE, so that equal ones are equal whatever the order of the sum."""
 TOP: Final = np.iinfo(np.int32).max
 BISECTIONS: Final = 100
+RISK: Final = LOW | Meaning(Range(greatest=1.0))
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class AttackRate:
     attacks: Annotated[int, doc("Attacks made.")]
     successes: Annotated[int, LOW, doc("How many of them succeeded.")]
     rate: Annotated[float, LOW_SHARE, doc("Share that succeeded.")]
-    low: Annotated[float, LOW_SHARE, doc("Lower end of Wilson's interval of it.")]
+    low: Annotated[float, LOW_SHARE, ASIDE, doc("Lower end of Wilson's interval of it.")]
     high: Annotated[float, LOW_SHARE, doc("Upper end of it.")]
 
 
@@ -54,7 +57,9 @@ class AttackResult:
     """An attack on records of the original, beside random guesses and records held out."""
 
     main: Annotated[AttackRate, doc("The attack on the original.")]
-    baseline: Annotated[AttackRate, doc("Random guesses on the original, without the synthetic records.")]
+    baseline: Annotated[
+        AttackRate, LOW_ASIDE, doc("Random guesses on the original, without the synthetic records.")
+    ]
     compared: Annotated[
         AttackRate | None,
         doc(
@@ -63,20 +68,23 @@ class AttackResult:
             "drawn records of the original. Else `main`. None without a control."
         ),
     ]
-    control: Annotated[AttackRate | None, doc("The attack on records held out; None if there are none.")]
+    control: Annotated[
+        AttackRate | None, LOW_ASIDE, doc("The attack on records held out; None if there are none.")
+    ]
     risk: Annotated[
         float | None,
-        LOW,
+        RISK,
         doc(
             "Residual risk: (compared − control) / (1 − control), at most 1; below 0 where the control is "
             "attacked with more success. None without a control, or if that always succeeds."
         ),
     ]
-    risk_low: Annotated[float | None, LOW, doc("Lower end of Koopman's interval of it.")]
-    risk_high: Annotated[float | None, LOW, doc("Upper end of it.")]
+    risk_low: Annotated[float | None, RISK, ASIDE, doc("Lower end of Koopman's interval of it.")]
+    risk_high: Annotated[float | None, RISK, doc("Upper end of it.")]
     succeeds: Annotated[
         bool,
         LOW,
+        ASIDE,
         doc(
             "Whether the attack is better than random guesses: the interval of (main − baseline) / "
             "(1 − baseline) lies above 0. An attack that is not has failed and says nothing about safety."
@@ -121,6 +129,14 @@ class SyntheticAttacks:
         doc("Whether two sets of columns lead to a common synthetic record. None: no sets are given."),
     ]
     inference: Annotated[tuple[SecretInferred, ...], doc("Whether secrets can be guessed, by attribute.")]
+    risk_high: Annotated[
+        float | None,
+        RISK,
+        doc(
+            "Greatest upper end of the intervals of all attacks' residual risks; of singling out by one "
+            "column if there are predicates for all attacks. None: one has none, as without records held out."
+        ),
+    ]
 
 
 def synthetic_attacks(
@@ -163,6 +179,7 @@ def synthetic_attacks(
     """
     _require_attackable(tables, linkable, secrets)
     names = [column.name for column in tables.columns]
+    held = tables.holdout
     judge = _Judge(confidence)
     near = _Nearest(tables, rng)
 
@@ -174,7 +191,7 @@ def synthetic_attacks(
             return on(records[drawn]), len(drawn)
 
         main = made(tables.original, attack)
-        control = None if tables.holdout is None else made(tables.holdout, attack)
+        control = None if held is None else made(held, attack)
         return judge.result(main, made(tables.original, guess), main, control)
 
     linkability = None
@@ -192,8 +209,19 @@ def synthetic_attacks(
             lambda records, j=j: near.inferred_by_chance(records, j),  # type: ignore[misc]
         )
         inference.append(SecretInferred(name, attack))
+    alone = _singled_out(tables, attacks, judge, rng)
+    made = [alone.multivariate, linkability, *(own.attack for own in inference)]
+    if alone.univariate is not None and alone.univariate.main.attacks == attacks:
+        made.append(alone.univariate)
+    highs = [own.risk_high for own in made if own is not None]
+    known = [own for own in highs if own is not None]
     return SyntheticAttacks(
-        confidence, _overlap(tables), _singled_out(tables, attacks, judge, rng), linkability, tuple(inference)
+        confidence,
+        None if held is None else int((times_there(held, tables.original) > 0).sum()),
+        alone,
+        linkability,
+        tuple(inference),
+        max(known) if known and len(known) == len(highs) else None,
     )
 
 
@@ -217,14 +245,6 @@ def _require_attackable(
         faults.append(Fault("/linkable", "not-disjoint", message, remedy))
     if faults:
         raise InvalidInput(faults)
-
-
-def _overlap(tables: ComparedTables) -> int | None:
-    """How many records held out are records of the original."""
-    if tables.holdout is None:
-        return None
-    known = {record.tobytes() for record in np.ascontiguousarray(tables.original)}
-    return sum(record.tobytes() in known for record in np.ascontiguousarray(tables.holdout))
 
 
 class _Judge:
@@ -407,7 +427,9 @@ def _multivariate(synthetic: _Asked, wanted: int, width: int, rng: np.random.Gen
     screen = keys[rng.permutation(len(keys))[:SCREENED]].T.copy()
     medians = np.array([_median(own) for own in synthetic.ascending])
     found: dict[tuple[int, ...], None] = {}
+    idle = 0
     for _ in range(-(-ATTEMPTS_PER_ATTACK * wanted // BATCH)):
+        before = len(found)
         columns = _drawn_columns(BATCH, len(medians), width, rng)
         own = keys[rng.integers(len(keys), size=BATCH)[:, None], columns].astype(np.int64)
         is_above = own > medians[columns]
@@ -417,7 +439,8 @@ def _multivariate(synthetic: _Asked, wanted: int, width: int, rng: np.random.Gen
         tried = tried.chosen(np.flatnonzero(_selected(screen, tried) < 2))
         alone = tried.chosen(np.flatnonzero(synthetic.counts(tried) == 1))
         found.update(dict.fromkeys(map(tuple, np.hstack([alone.columns, alone.lows, alone.highs]).tolist())))
-        if len(found) >= wanted:
+        idle = idle + 1 if len(found) == before else 0
+        if len(found) >= wanted or idle == MOST_IDLE:
             break
     kept = np.array(list(found)[:wanted], dtype=np.int64).reshape(-1, 3 * width)
     return _Predicates(kept[:, :width], kept[:, width : 2 * width], kept[:, 2 * width :])
@@ -462,10 +485,12 @@ class _Nearest:
     def __init__(self, tables: ComparedTables, rng: np.random.Generator) -> None:
         self.synthetic, self.columns, self.rng = tables.synthetic, tables.columns, rng
         self.ranges: dict[int, float] = {}
-        self.numbers: dict[int, tuple[Floats, Floats]] = {}
+        self.numbers: dict[int, tuple[Floats, Ints, Floats, Longs]] = {}
+        """Of a column: all numbers; the synthetic codes, their numbers, and where each record's stands."""
         for j, column in enumerate(tables.columns):
             if column.numbers is not None:
-                self.numbers[j] = (column.numbers, column.numbers[tables.synthetic[:, j]])
+                codes, places = np.unique(tables.synthetic[:, j], return_inverse=True)
+                self.numbers[j] = (column.numbers, codes, column.numbers[codes], places)
                 occurring = column.numbers[tables.original[:, j]]
                 occurring = occurring[~np.isnan(occurring)]
                 self.ranges[j] = float(np.ptp(occurring)) if len(occurring) else 0.0
@@ -477,17 +502,19 @@ class _Nearest:
         k records comes to, no number needs to be looked at.
         """
         k = min(k, len(self.synthetic))
-        numeric = [j for j in columns if self.columns[j].is_numeric]
         unequal = np.zeros(len(self.synthetic), dtype=np.min_scalar_type(len(columns)))
+        numeric = []
         for j in columns:
-            if j not in numeric:
+            if j in self.numbers:
+                numeric.append((self.numbers[j][-1], self._apart(record, j)))
+            else:
                 unequal += (self.synthetic[:, j] != record[j]).view(np.uint8)
         most = _kth_least(unequal, k)
         while True:
             near = np.flatnonzero(unequal <= most)
-            distances = unequal[near].astype(np.int64) * int(SCALE)
-            for j in numeric:
-                distances += self._apart(record, j, near)
+            distances = np.multiply(unequal.take(near), int(SCALE), dtype=np.int64)
+            for places, apart in numeric:
+                distances += apart.take(places.take(near))
             farthest = _kth_least(distances, k)
             if farthest < (most + 1) * SCALE:
                 break
@@ -496,17 +523,17 @@ class _Nearest:
         found: Longs = np.concatenate([nearer, self.rng.choice(equal, k - len(nearer), replace=False)])
         return found
 
-    def _apart(self, record: Ints, j: int, near: Indices) -> Longs:
-        """By how much some synthetic records differ from a record in a column of numbers, in 1 / SCALE."""
-        numbers, of_synthetic = self.numbers[j]
-        number, found = numbers[record[j]], of_synthetic[near]
+    def _apart(self, record: Ints, j: int) -> Longs:
+        """By how much the synthetic numbers of a column differ from a record's, in 1 / SCALE."""
+        (numbers, codes, found, _), span = self.numbers[j], self.ranges[j]
+        number = numbers[record[j]]
         if math.isnan(number):
-            apart = self.synthetic[near, j] != record[j]
-        elif self.ranges[j] == 0:
+            apart = codes != record[j]
+        elif span == 0:
             apart = found != number
         else:
             # Where there is no number the difference is none, and the distance 1.
-            apart = np.fmin(np.abs(found - number) / self.ranges[j], 1.0)
+            apart = np.fmin(np.abs(found - number) / span, 1.0)
         distances: Longs = np.rint(apart * SCALE).astype(np.int64)
         return distances
 

@@ -8,6 +8,7 @@ distances are those of drawn ones.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Annotated, Final
@@ -15,10 +16,10 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import doc
 
-from app.domain.analyses.compared_tables import ComparedTables
+from app.domain.analyses.compared_tables import ComparedTables, times_there
 from app.domain.arrays import Floats, Ints
 from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
-from app.domain.errors import Fault, InvalidInput, joined
+from app.domain.errors import Fault, joined, refuse
 
 DRAWN: Final = 1_000
 """Records of which the nearest ones are looked for, of each kind, unless said otherwise."""
@@ -33,6 +34,17 @@ class Copies:
     share: Annotated[float, LOW_SHARE, doc("equal / records.")]
     of_unique: Annotated[
         int, LOW, doc("Records that equal a record of the original that no other one there equals.")
+    ]
+
+
+@dataclass(frozen=True)
+class ApparentMatches:
+    """Pairs of an original and a synthetic record with quasi-identifiers that nobody else there has."""
+
+    matches: Annotated[int, LOW, doc("Such pairs.")]
+    share: Annotated[float, LOW_SHARE, doc("matches / records of the original.")]
+    equal: Annotated[
+        float | None, LOW_SHARE, doc("Mean share of the other columns that are equal. None: no pairs.")
     ]
 
 
@@ -81,6 +93,9 @@ class SyntheticDistances:
         Copies | None,
         doc("Synthetic records against the original, by the quasi-identifiers. None: none said."),
     ]
+    apparent_matches: Annotated[
+        ApparentMatches | None, doc("Records told apart by the quasi-identifiers. None: none said.")
+    ]
     new_share: Annotated[
         float, SHARE, doc("Share of synthetic records that equal no record of the original.")
     ]
@@ -115,19 +130,14 @@ def synthetic_distances(
         A quasi-identifier is no column.
     """
     names = [column.name for column in tables.columns]
-    faults = [
-        Fault(
-            joined("/quasi_identifiers", i),
-            "unknown-attribute",
-            f"{name!r} is not a column of the tables.",
-            "Name a column that all have.",
-            tuple(names),
-        )
-        for i, name in enumerate(quasi_identifiers)
-        if name not in names
-    ]
-    if faults:
-        raise InvalidInput(faults)
+    refuse(
+        [
+            Fault(joined("/quasi_identifiers", i), "unknown-attribute",
+                  f"{name!r} is not a column of the tables.", "Name a column that all have.", tuple(names))
+            for i, name in enumerate(quasi_identifiers)
+            if name not in names
+        ]
+    )  # fmt: skip
     original, synthetic, holdout = tables.original, tables.synthetic, tables.holdout
     of_quasi = [names.index(name) for name in quasi_identifiers]
     copies = _copies(synthetic, original)
@@ -145,6 +155,7 @@ def synthetic_distances(
         copies,
         held_copies,
         _copies(synthetic[:, of_quasi], original[:, of_quasi]) if of_quasi else None,
+        _apparent(synthetic, original, of_quasi) if of_quasi else None,
         1 - copies.share,
         _summary(nearest_two(tables, some, original)),
         held_out,
@@ -195,14 +206,24 @@ def _drawn(records: Ints, amount: int, rng: np.random.Generator) -> Ints:
 
 
 def _copies(records: Ints, original: Ints) -> Copies:
-    """Exact, by comparison of whole records of codes."""
-    known: dict[bytes, int] = {}
-    for own in np.ascontiguousarray(original):
-        key = own.tobytes()
-        known[key] = known.get(key, 0) + 1
-    times = np.array([known.get(own.tobytes(), 0) for own in np.ascontiguousarray(records)])
+    times = times_there(records, original)
     equal = int((times > 0).sum())
     return Copies(len(records), equal, equal / len(records), int((times == 1).sum()))
+
+
+def _apparent(synthetic: Ints, original: Ints, columns: list[int]) -> ApparentMatches:
+    def alone(records: Ints) -> dict[bytes, int]:
+        keys = [own.tobytes() for own in np.ascontiguousarray(records[:, columns])]
+        times = Counter(keys)
+        return {key: i for i, key in enumerate(keys) if times[key] == 1}
+
+    there = alone(synthetic)
+    pairs = np.array([(there[key], i) for key, i in alone(original).items() if key in there], dtype=np.int64)
+    first, second = pairs.reshape(-1, 2).T
+    others = np.setdiff1d(np.arange(original.shape[1]), columns)
+    equal = synthetic[np.ix_(first, others)] == original[np.ix_(second, others)]
+    share = len(pairs) / len(original)
+    return ApparentMatches(len(pairs), share, float(equal.mean()) if equal.size else None)
 
 
 def _summary(distances: Floats) -> NearestDistances:

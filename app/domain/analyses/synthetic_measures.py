@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
 
-from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables
+from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables, require_held_out
 from app.domain.analyses.synthetic_attacks import SyntheticAttacks, synthetic_attacks
 from app.domain.analyses.synthetic_distances import SyntheticDistances, synthetic_distances
 from app.domain.analyses.synthetic_utility import SyntheticUtility, synthetic_utility
@@ -95,7 +95,11 @@ def _tables(context: MeasureContext, parameters: ComparedDatasets) -> ComparedTa
         columns.append(column)
         codes.append(own_codes)
     stacked = [np.stack(own, axis=1) for own in zip(*codes, strict=True)]
-    return ComparedTables(tuple(columns), stacked[0], stacked[1], stacked[2] if len(stacked) > 2 else None)
+    compared = ComparedTables(
+        tuple(columns), stacked[0], stacked[1], stacked[2] if len(stacked) > 2 else None
+    )
+    require_held_out(compared, "/measure/holdout")
+    return compared
 
 
 def _coded(name: str, tables: list[Table]) -> tuple[ComparedColumn, list[Ints]]:
@@ -185,12 +189,11 @@ SYNTHETIC_ATTACKS: Final = Measure(
     result=SyntheticAttacks,
     cost=_cost,
     compute=_attacked,
-    protects=False,
+    judges_synthetic=True,
     tells_counts=True,
     example=Example(
         "does a synthetic table give members away?", "members-attacked", parameters={"synthetic": "members"}
     ),
-    by_persons=BY_ROWS,
 )
 SYNTHETIC_DISTANCES: Final = Measure(
     name="synthetic_distances",
@@ -202,6 +205,7 @@ SYNTHETIC_DISTANCES: Final = Measure(
     cost=_cost,
     compute=_distances,
     protects=False,
+    judges_synthetic=True,
     tells_counts=True,
     example=Example("how many members are copied?", "members-copied", parameters={"synthetic": "members"}),
     by_persons=BY_ROWS,
@@ -216,6 +220,7 @@ SYNTHETIC_UTILITY: Final = Measure(
     cost=_cost,
     compute=_resemblance,
     protects=False,
+    judges_synthetic=True,
     example=Example(
         "how well does a synthetic table resemble members?",
         "members-resembled",

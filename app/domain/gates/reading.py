@@ -201,6 +201,9 @@ def _of_measure(
     measure = MEASURE_OF.get(condition.measure)
     if measure is None or not measure.protects or not threshold_protects(condition, columns.worst):
         return Reading()
+    if measure.judges_synthetic:
+        # Attackers try all columns.
+        return Reading(columns.disclosed, columns.disclosed)
     names = {own.name for own in dataclasses.fields(measure.parameters)}
     if "quasi_identifiers" not in names:
         if "sensitivity" in measure.needs:

@@ -216,6 +216,9 @@ class Measure(Generic[P, R]):
         Whether other datasets in the parameters are asked the same; False where they are of another kind.
     bounded_by_persons
         Values of which the fewest persons that classes can have give a bound, and from which side.
+    judges_synthetic
+        Whether it is computed of an original, beside a synthetic table that its parameters name. A gate
+        judges the latter, and is told the former.
     """
 
     name: str
@@ -239,6 +242,7 @@ class Measure(Generic[P, R]):
     by_persons: str = NEEDS_ONE_ROW
     repeats: bool = True
     bounded_by_persons: Mapping[str, Literal["lower", "upper"]] = field(default_factory=dict)
+    judges_synthetic: bool = False
 
     @property
     def earlier(self) -> Mapping[int, Mapping[str, Any]]:

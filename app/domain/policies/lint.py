@@ -15,7 +15,7 @@ from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.perfect_privacy import check_subjects
 from app.domain.policies.policy import Policy
 from app.domain.policies.reasons import is_reason
-from app.domain.policies.requirements import check_requirement, is_scored, slots_of
+from app.domain.policies.requirements import check_attacked, check_requirement, is_scored, slots_of
 from app.domain.policies.schema import PolicySchema
 
 
@@ -28,6 +28,7 @@ def lint(policy: Policy) -> Lint:
     for number, requirement in enumerate(policy.requirements):
         check_requirement(policy, requirement, f"/requirements/{number}", found)
     check_together(policy, found)
+    check_attacked(policy, found)
     check_subjects(policy, found)
     if not policy.judges_views:
         check_schema(policy, found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NewType, get_args, get_origin
+from typing import Any, Final, NewType, TypeGuard, get_args, get_origin
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryIf, DictionaryRef, RuleRef
@@ -49,6 +49,9 @@ _BY_GROUP: Final = frozenset(
 
 _NAMES_RESOURCE: Final = {DatasetRef: "dataset", RuleRef: "rule"}
 _VALUES_LISTED: Final = 40
+
+COMPARED: Final = {"synthetic": "dataset", "holdout": "holdout"}
+"""What a policy writes for the datasets of a measure that judges synthetic tables: parts of an evaluation."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,35 @@ def check_requirement(policy: Policy, requirement: Requirement, pointer: str, fo
         case PerfectPrivacyCondition() as condition:
             _refuse_scope(checked, "Every view is judged as a whole.")
             check_secrets(condition, checked.condition_at, found)
+
+
+def judges_synthetic(condition: Condition) -> TypeGuard[MeasureCondition]:
+    """Whether it is about the dataset as a synthetic table of another one."""
+    if not isinstance(condition, MeasureCondition) or condition.measure not in MEASURE_OF:
+        return False
+    return MEASURE_OF[condition.measure].judges_synthetic
+
+
+def check_attacked(policy: Policy, found: Findings) -> None:
+    """Note blocking requirements on figures of a synthetic table that stand beside no attack that blocks.
+
+    A table can be far from all records, and resemble them little, and give people away all the same.
+    """
+    judging = [
+        (number, MEASURE_OF[own.condition.measure])
+        for number, own in enumerate(policy.requirements)
+        if own.severity == "block" and judges_synthetic(own.condition)
+    ]
+    if any(measure.protects for _, measure in judging):
+        return
+    attack = next(own.name for own in MEASURES if own.judges_synthetic and own.protects)
+    for number, measure in judging:
+        found.error(
+            f"/requirements/{number}/severity", "stands-alone",
+            f"{measure.name} alone lets nothing pass: a synthetic table can be far from every record, or "
+            "resemble them little, and give people away all the same.",
+            f"Say severity: warn, or require {attack} as well.",
+        )  # fmt: skip
 
 
 def slots_of(condition: Condition, policy: Policy) -> frozenset[str]:
@@ -198,6 +230,13 @@ def _check_references(checked: _Checked, condition: MeasureCondition) -> None:
         place = joined(f"{checked.condition_at}/measure", name)
         if type_ is DictionaryRef:
             checked.slot(ref, place)
+        elif MEASURE_OF[condition.measure].judges_synthetic:
+            if ref != COMPARED[name]:
+                checked.found.error(
+                    place, "names-a-resource",
+                    f"A policy names no dataset: {name!r} is {COMPARED[name]!r}, the part of an evaluation.",
+                    f"Write {name}: {COMPARED[name]}.",
+                )  # fmt: skip
         else:
             checked.found.error(
                 place, "names-a-resource",

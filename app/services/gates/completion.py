@@ -71,6 +71,7 @@ async def _attested(
         failure=subject.base.failure,
         policy=subject.stored_policy,
     )
+    compared = [EvidenceInput(role, own.name, own.sha256) for role, own in subject.compared.items()]
     # The rules of earlier releases that a criterion takes into account.
     earlier = [
         EvidenceInput("released_rule", stored.name, stored.sha256)
@@ -82,7 +83,7 @@ async def _attested(
         report="verdict",
         resource=stored,
         result=result,
-        inputs=(*inputs, *earlier, *waivers),
+        inputs=(*inputs, *compared, *earlier, *waivers),
         parameters=_parameters(subject, document_of(stored)),
         policy=document_of(subject.stored_policy),
         measures={

@@ -159,10 +159,12 @@ async def load_context(
         drawn = await read_drawn_release(store, loader, tenant, subject.released.stored)
     else:
         raise ValueError("an evaluation is of a rule or of a release")
-    doubt = doubt_about_registers(subject) or await doubt_about_rows(
-        store, loader, tenant, subject.policy, subject.dataset,
-        in_order="records" in (subject.order, aligned and aligned.order),
-    )  # fmt: skip
+    doubt = doubt_about_registers(subject)
+    for dataset in (subject.dataset, *subject.compared.values()):
+        doubt = doubt or await doubt_about_rows(
+            store, loader, tenant, subject.policy, dataset,
+            in_order="records" in (subject.order, aligned and aligned.order),
+        )  # fmt: skip
     if doubt is None and aligned is not None:
         doubt = aligned.doubt
     spellings = loader.spellings if aligned is None else aligned.spellings(base.table)

@@ -32,6 +32,10 @@ _SHUFFLED: Final = (
     "The rows leave in an order that says nothing of the records' order. A release by this rule in the "
     "records' order is not what was judged."
 )
+_MADE_OF: Final = (
+    "That the synthetic table was made of the original, and of no record held out, is taken from whoever "
+    "asked: the people of another table are not attacked."
+)
 _STORED: Final = "The rows of the stored release stand in an order that says nothing of the records' order."
 _CHOSEN: Final = (
     "The rows stand in the order of the dataset's records, which was chosen: nobody who knows that order is "
@@ -293,6 +297,7 @@ def verdict_document(
             rows["sentence"],
             *_order_assumptions(subject, context),
             *(said for by, said in answers if by != "before"),
+            *([_MADE_OF] if subject.compared else []),
         ],
         "warnings": [
             *_order_warnings(subject, context),
@@ -347,6 +352,7 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
         },
         "sensitivity": subject.base.sensitivity and subject.base.sensitivity.name,
         "failure": subject.base.failure and subject.base.failure.name,
+        **{role: {"name": own.name, "sha256": own.sha256} for role, own in subject.compared.items()},
     }
 
 

@@ -29,6 +29,7 @@ from app.services.gates.subject import (
     Subject,
     asked_parameters,
     find_base,
+    find_compared,
     find_referred,
     find_slots,
     new_evaluation,
@@ -163,7 +164,8 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             request = await with_dataset(work, request)
             stored_policy, policy, base = await find_base(work, request)
             slots = await find_slots(work, base, request.dictionaries)
-            parameters = await asked_parameters(work, policy, base, slots)
+            compared = await find_compared(work, policy, request)
+            parameters = await asked_parameters(work, policy, base, slots, compared)
             referred = await find_referred(work, parameters)
             judged = Waivable(stored_policy, policy, base.dataset, self._clock().date())
             waivers = await waivers_for(work, judged)
@@ -200,6 +202,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             earlier=earlier,
             released=released,
             is_filled_by_govern=request.as_governor and Scope.GOVERN in actor.scopes,
+            compared=compared,
         )
 
     async def revoke(self, actor: Actor, ref: str, reason: str) -> Answer:

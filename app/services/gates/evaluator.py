@@ -32,6 +32,11 @@ OF_RECORDS = (
     "Require the guarantee, or a measure of which the catalogue tells in reads: classes, matrix or rows.",
 )
 
+AS_IT_IS = (
+    "A synthetic table is judged as the dataset is: what a rule or a mechanism makes of it is another table.",
+    "Leave the rule or the release out, or make a dataset of the release, and judge that.",
+)
+
 OF_NOBODY = (
     "Persons have several rows, and nobody knows whose the rows of the file are.",
     "Name a key column that both have, or judge the rule or stored release that made the file.",

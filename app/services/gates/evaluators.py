@@ -17,10 +17,19 @@ from app.domain.policies.policy import (
     Requirement,
     ScoreCondition,
 )
+from app.domain.rules.rule import identity
 from app.services.datasets.tables import TableLoader
 from app.services.gates.budget_evaluator import BudgetEvaluator
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import OF_NOBODY, OF_RECORDS, Broken, Evaluator, is_bounded, required
+from app.services.gates.evaluator import (
+    AS_IT_IS,
+    OF_NOBODY,
+    OF_RECORDS,
+    Broken,
+    Evaluator,
+    is_bounded,
+    required,
+)
 from app.services.gates.guarantee_evaluator import GuaranteeEvaluator
 from app.services.gates.measure_evaluator import MeasureEvaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
@@ -32,6 +41,7 @@ from app.services.resources import TenantId
 from app.services.rules.rule_documents import rule_document, rule_sha256
 from app.services.rules.rules import RuleInQuestion
 from app.services.scoring.measurement_work import MeasurementPreparation, Question, measure_of
+from app.services.scoring.scoring_inputs import Sources
 
 
 class EvaluatorMaker:
@@ -91,12 +101,18 @@ class EvaluatorMaker:
     async def _measure(self, criterion: Requirement, condition: MeasureCondition) -> MeasureEvaluator:
         subject, context = self._subject, self._context
         context.scoring(condition.dictionary)
+        measure, rule = measure_of(condition.measure, condition.version), self._rule
+        sources = subject.base if condition.dictionary is None else subject.slots[condition.dictionary]
+        if measure.judges_synthetic:
+            if context.rule != identity(context.table.n_attributes):
+                raise NotSupported(*AS_IT_IS)
+            sources, rule = Sources(subject.compared["original"]), None
         question = Question(
-            measure_of(condition.measure, condition.version),
+            measure,
             subject.parameters[criterion.id],
-            subject.base if condition.dictionary is None else subject.slots[condition.dictionary],
+            sources,
             context.scoring(condition.dictionary).options,
-            self._rule,
+            rule,
             subject.referred,
         )
         measurement = await self._measurements.measurement(self._tenant, question)

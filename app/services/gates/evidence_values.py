@@ -12,7 +12,7 @@ from app.services.gates.tombstones import Revocation
 Role = Literal[
     "dataset", "upload", "schema", "hierarchy", "rule", "release", "dictionary", "dictionary_set",
     "sensitivity", "failure", "true_dictionary", "policy", "waiver", "released_rule",
-    "relational_schema", "view",
+    "relational_schema", "view", "original", "holdout",
 ]  # fmt: skip
 
 TOLERANCE: Final = {"absolute": 1e-9}

@@ -19,7 +19,7 @@ from app.domain.policies.policy import MeasureCondition, Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import UNALIGNED, Evaluator, EvaluatorCost, are_quasi_identifiers
+from app.services.gates.evaluator import AS_IT_IS, UNALIGNED, Evaluator, EvaluatorCost, are_quasi_identifiers
 from app.services.resources import JsonObject
 from app.services.scoring.measurement_documents import document_of_result
 from app.services.scoring.measurement_work import Measurement
@@ -108,7 +108,9 @@ class MeasureEvaluator(Evaluator):
 
     def _result(self, rule: Rule | None) -> JsonObject:
         measurement = self._measurement
-        if self._context.drawn is not None:
+        if measurement.measure.judges_synthetic and rule is not self._context.rule:
+            raise NotSupported(*AS_IT_IS)
+        if measurement.measure.judges_synthetic or self._context.drawn is not None:
             return measurement.result()
         if rule is not None:
             context = self._context.shared(self._prepared, rule)

@@ -276,10 +276,10 @@ TemplateVersion = Literal[1, 2, 3, 4]
 NEWEST: Final = 4
 
 ALL: Final = OWN + OF_REGULATORS
-WITH_GAIN: Final = (*OWN, "little-gain", *OF_REGULATORS)
-"""With the template of β-likeness, of which there was none before version 4."""
+SINCE_4: Final = (*OWN, "little-gain", "synthetic-release", *OF_REGULATORS)
+"""With the templates of β-likeness and of synthetic tables, of which there were none before version 4."""
 
-NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL, 4: WITH_GAIN}
+NAMES: Final[Mapping[TemplateVersion, tuple[str, ...]]] = {1: OWN, 2: ALL, 3: ALL, 4: SINCE_4}
 """The names of the templates of each version, in their order."""
 
 

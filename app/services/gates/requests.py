@@ -14,6 +14,9 @@ from app.services.scoring.scoring_inputs import SourceRefs
 from app.services.views.reading import WrittenQuery
 from app.services.views.written_schema import WrittenSchema
 
+Compared = Literal["original", "holdout"]
+"""What a synthetic table is compared with."""
+
 
 @dataclass(frozen=True)
 class ReleaseFile:
@@ -52,7 +55,9 @@ class CreateEvaluation:
 
     Either ``rule``, a stored rule or a definition, or ``release``, or ``views``. Without ``dataset`` it is
     that of the stored release. ``dictionaries`` fills the policy's slots, for which the scope govern answers
-    if the key has it and asks ``as_governor``. Without a name one is made of the content's hash.
+    if the key has it and asks ``as_governor``. Without a name one is made of the content's hash. Where the
+    dataset is a synthetic table, ``original`` is the dataset of which it was made, ``holdout`` one of records
+    of the same population of which it was not.
     """
 
     policy: str
@@ -65,6 +70,8 @@ class CreateEvaluation:
     name: str | None = None
     views: ViewsAsked | None = None
     as_governor: bool = True
+    original: str | None = None
+    holdout: str | None = None
 
     def __post_init__(self) -> None:
         if self.views is not None:
@@ -86,7 +93,10 @@ class CreateEvaluation:
             )
 
     def _require_views_alone(self) -> None:
-        of_data = (self.dataset, self.rule, self.release, self.dictionaries, self.sensitivity, self.failure)
+        of_data = (
+            self.dataset, self.rule, self.release, self.dictionaries, self.sensitivity, self.failure,
+            self.original, self.holdout,
+        )  # fmt: skip
         if any(of_data):
             raise InvalidInput.of(
                 "/views",

@@ -7,7 +7,7 @@ that a run computes with the very same, whatever has been created under the same
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from app.domain.errors import Fault, InvalidInput, refuse
@@ -24,10 +24,11 @@ from app.domain.policies.policy import (
     Requirement,
     ScoreCondition,
 )
+from app.domain.policies.requirements import judges_synthetic
 from app.services.fingerprints import new_resource
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
-from app.services.gates.requests import CreateEvaluation, ReleaseFile
+from app.services.gates.requests import Compared, CreateEvaluation, ReleaseFile
 from app.services.gates.schema_faults import schema_faults
 from app.services.gates.stored_releases import JudgedRelease, given_out
 from app.services.gates.tombstones import judged_sha256
@@ -36,6 +37,7 @@ from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
 from app.services.rules.rules import RuleInQuestion, rule_kept, rule_of_question
 from app.services.scoring.measurement_documents import (
+    Reference,
     document_of_parameters,
     parameters_of,
     references_in,
@@ -58,6 +60,7 @@ class Subject:
     ``parameters`` are those of the measures by criterion, with references by name, and ``referred`` what
     these lead to. ``waivers`` by criterion. ``earlier`` are the releases of the same data that were stored
     when the evaluation was asked for. ``is_filled_by_govern``: the scope of who named the dictionaries.
+    ``compared`` are the original of a synthetic table and the records held out, by these names.
     """
 
     stored_policy: Stored
@@ -74,6 +77,7 @@ class Subject:
     earlier: tuple[JsonObject, ...] = ()
     released: JudgedRelease | None = None
     is_filled_by_govern: bool = False
+    compared: Mapping[Compared, Stored] = field(default_factory=dict)
 
     @property
     def dataset(self) -> Stored:
@@ -153,11 +157,40 @@ async def find_slots(work: UnitOfWork, base: Sources, dictionaries: Mapping[str,
     return found
 
 
+async def find_compared(
+    work: UnitOfWork, policy: Policy, request: CreateEvaluation
+) -> dict[Compared, Stored]:
+    """The datasets that a synthetic table is compared with; InvalidInput unless the policy needs these."""
+    given: dict[Compared, str | None] = {"original": request.original, "holdout": request.holdout}
+    named = {role: ref for role, ref in given.items() if ref is not None}
+    if not any(judges_synthetic(own.condition) for own in policy.requirements):
+        refuse(
+            [
+                Fault(f"/{role}", "not-applicable", f"The policy {policy.name!r} judges no synthetic table.",
+                      "Leave it out.")
+                for role in named
+            ]
+        )  # fmt: skip
+    elif request.original is None:
+        raise InvalidInput.of(
+            "/original", "missing", f"The policy {policy.name!r} judges synthetic tables by their originals.",
+            "Name the dataset of which this one was made.",
+        )  # fmt: skip
+    return {role: await work.resources.get(Kind.DATASET, ref) for role, ref in named.items()}
+
+
 async def asked_parameters(
-    work: UnitOfWork, policy: Policy, base: Sources, slots: Mapping[str, Sources]
+    work: UnitOfWork,
+    policy: Policy,
+    base: Sources,
+    slots: Mapping[str, Sources],
+    compared: Mapping[Compared, Stored],
 ) -> dict[str, Any]:
-    """Criterion → the parameters of its measure, with dictionaries' names in the place of slots."""
-    found = {}
+    """Criterion → the parameters of its measure, with names in the place of slots and datasets."""
+    found: dict[str, Any] = {}
+    datasets: dict[str, Stored] = {"dataset": base.dataset}
+    for role, dataset in compared.items():
+        datasets[role] = dataset
     for criterion in policy.requirements:
         condition = criterion.condition
         if not isinstance(condition, MeasureCondition):
@@ -166,13 +199,26 @@ async def asked_parameters(
         parameters = parameters_of(measure, condition.parameters)
         parameters = with_references(
             parameters,
-            lambda reference, own=criterion: _filled(own, slots, reference.ref),  # type: ignore[misc]
+            lambda reference, own=criterion: _filled(own, slots, datasets, reference),  # type: ignore[misc]
         )
         found[criterion.id] = await with_released_rules(work, parameters, base.dataset)
     return found
 
 
-def _filled(criterion: Requirement, slots: Mapping[str, Sources], slot: str) -> str:
+def _filled(
+    criterion: Requirement,
+    slots: Mapping[str, Sources],
+    datasets: Mapping[str, Stored],
+    reference: Reference,
+) -> str:
+    slot = reference.ref
+    if reference.kind is Kind.DATASET:
+        if slot not in datasets:
+            raise InvalidInput.of(
+                f"/{slot}", "missing", f"The criterion {criterion.id!r} compares with records held out.",
+                "Name a dataset of the same population of which the synthetic table was not made.",
+            )  # fmt: skip
+        return datasets[slot].name
     sources = slots.get(slot)
     if sources is None or sources.dictionary is None:
         raise InvalidInput.of(
@@ -297,6 +343,8 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
         "released": None if subject.released is None else subject.released.stored.id,
         "route": route,
     }
+    if subject.compared:
+        kept["compared"] = {role: own.id for role, own in subject.compared.items()}
     hashes, judged = _hashes(subject), _hashes(subject)
     if subject.upload is not None:
         # A file in another dialect has the same content: to write it anew is no way around a revocation.
@@ -311,6 +359,7 @@ def _hashes(subject: Subject) -> dict[str, str]:
         **subject.base.hashes,
         **{f"slot/{slot}": stored.sha256 for slot, stored in subject.dictionaries.items()},
         **{f"{kind.value}/{name}": stored.sha256 for (kind, name), stored in subject.referred.items()},
+        **{f"compared/{role}": stored.sha256 for role, stored in subject.compared.items()},
     }
     if subject.rule is not None:
         hashes["rule"] = subject.rule.sha256
@@ -332,6 +381,7 @@ def _uses(subject: Subject) -> tuple[str, ...]:
         *(() if subject.upload is None else (subject.upload.id,)),
         *(() if subject.released is None else (subject.released.stored.id,)),
         *(stored.id for stored in subject.referred.values()),
+        *(stored.id for stored in subject.compared.values()),
     )
 
 
@@ -375,6 +425,10 @@ async def subject_of(work: UnitOfWork, stored: Stored) -> Subject:
         earlier=tuple(document.get("earlier", ())),
         released=released,
         is_filled_by_govern=document.get("filled_by_govern", False),
+        compared={
+            role: await work.resources.get(Kind.DATASET, id_)
+            for role, id_ in document.get("compared", {}).items()
+        },
     )
 
 

@@ -91,13 +91,36 @@ def test_a_program_gets_all_numbers_and_the_same_for_the_same_seed(judge):
         (people(3), people(1).head(50), "holdout: 50 of 50 rows held out equal one row of the original"),
         ("", None, "The file is empty."),
         ("age,town,job,pay\n", None, "The table has no rows"),
-        ("age,age,job,pay\n1,2,a,3\n", None, "Several columns are called 'age'."),
+        ("age,age,job,pay\n1,2,a,3\n", None, "Columns 1 and 2 are both called 'age'."),
+        (f"{people(3).to_csv(index=False)}40,A,cook\n", None, "there are more or fewer cells in row 201"),
     ],
 )  # fmt: skip
 def test_bad_tables_are_refused_with_their_fault(judge, synthetic, holdout, told):
     status, out, err = judge(people(1), synthetic, holdout)
     assert (status, out) == (1, "")
     assert told in err
+
+
+def test_a_file_in_another_encoding_than_is_said_is_refused_as_an_upload_is(judge, tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes(people(3).replace("cook", "köchin").to_csv(index=False).encode("latin-1"))
+    command = ["judge-synthetic", str(path), str(path), "--encoding", "utf-8"]
+    assert run(command, object.__new__(Operations)) == 1
+
+
+def test_workbooks_parquet_and_text_are_one_table(tmp_path, capsys):
+    frame, documents = people(1), []
+    frame.loc[3, "job"] = None
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    frame.to_parquet(tmp_path / "people.parquet")
+    frame.to_excel(tmp_path / "people.xlsx", index=False)
+    for name in ("people.csv", "people.parquet", "people.xlsx"):
+        path = str(tmp_path / name)
+        command = ["judge-synthetic", str(tmp_path / "people.csv"), path, "--seed", "1", "--json"]
+        assert run(command, object.__new__(Operations)) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    assert [own["distances"]["copies"]["equal"] for own in documents] == [200] * 3
+    assert {tuple(own["numeric"]) for own in documents} == {("age", "pay")}
 
 
 @pytest.mark.parametrize(

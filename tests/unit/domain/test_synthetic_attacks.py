@@ -67,6 +67,27 @@ def results(found):
     ]
 
 
+def test_the_bound_of_the_risk_is_the_greatest_of_all_attacks():
+    found = attacked(tables(people(1, 600), people(1, 600)[::-1], people(2, 600)), attacks=200)
+    highs = [own.risk_high for own in results(found)]
+    assert found.singling_out.univariate.main.attacks == 200
+    assert found.risk_high == max(highs)
+    assert attacked(tables(people(1, 600), people(3, 600))).risk_high is None
+
+
+def test_a_few_predicates_of_one_column_do_not_decide():
+    found = attacked(tables(*(people(own, 300, wide=40) for own in (1, 2, 3))), attacks=200)
+    few, *others = results(found)
+    assert few is None or few.main.attacks < 200
+    assert found.risk_high == max(own.risk_high for own in others if own is not None)
+
+
+def test_no_predicates_are_looked_for_once_none_are_new():
+    rows = people(1, 400, wide=6)
+    found = attacked(tables(rows, rows), attacks=10_000)
+    assert found.singling_out.multivariate.main.attacks < 400
+
+
 @settings(max_examples=examples(150))
 @given(ROWS, st.data())
 def test_predicates_select_the_records_that_a_scan_finds(rows, data):

@@ -92,7 +92,7 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
         "information_loss", "query_accuracy", "k_anonymity_comparison", "independence_estimate",
         "cheapest_generalisation", "optimum_explanation", "rule_reuse", "direct_identifiers",
         "safe_harbor_values", "distinction_and_separation", "singling_out", "mergeable_values",
-        "consistent_entities", "synthetic_attacks", "synthetic_distances", "synthetic_utility",
+        "consistent_entities", "synthetic_distances", "synthetic_utility",
         "diffusion_risk", "sharing_loss",
         "population_inference", "group_inference", "definetti_attack",
         "reconstruction_privacy", "expected_count_errors",

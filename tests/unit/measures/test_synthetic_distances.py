@@ -4,6 +4,7 @@ import math
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -52,6 +53,19 @@ def test_nearest_records_are_those_of_brute_force(own):
     for row, nearest in zip(own.synthetic, found, strict=True):
         distances = sorted(gower(row, other, span) for other in own.original)
         assert nearest == pytest.approx([*distances, math.inf][:2])
+
+
+@given(tables())
+def test_apparent_matches_are_those_of_a_join(own):
+    found = synthetic_distances(
+        own, quasi_identifiers=("x",), confidence=0.95, rng=np.random.default_rng(1)
+    ).apparent_matches
+    frames = [pd.DataFrame(codes, columns=list("nxy")) for codes in (own.original, own.synthetic)]
+    first, second = (frame.drop_duplicates("x", keep=False) for frame in frames)
+    pairs = first.merge(second, on="x")
+    equal = (pairs.n_x == pairs.n_y).astype(int) + (pairs.y_x == pairs.y_y)
+    assert (found.matches, found.share) == (len(pairs), len(pairs) / len(own.original))
+    assert found.equal == (pytest.approx(equal.mean() / 2) if len(pairs) else None)
 
 
 @given(tables())

@@ -20,7 +20,7 @@ each = pytest.mark.parametrize("name", OF_REGULATORS)
 
 
 def test_earlier_versions_of_the_templates_are_kept():
-    newest = (*OWN, "little-gain", *OF_REGULATORS)
+    newest = (*OWN, "little-gain", "synthetic-release", *OF_REGULATORS)
     assert {1: OWN, 2: OWN + OF_REGULATORS, 3: OWN + OF_REGULATORS, 4: newest} == NAMES
     assert len(OWN) == 3
 
