@@ -484,7 +484,8 @@ class _Nearest:
 
     def __init__(self, tables: ComparedTables, rng: np.random.Generator) -> None:
         self.synthetic, self.columns, self.rng = tables.synthetic, tables.columns, rng
-        self.ranges: dict[int, float] = {}
+        self.units: dict[int, float] = {}
+        """Distance of numbers that differ by one; infinite where the original has no range."""
         self.numbers: dict[int, tuple[Floats, Ints, Floats, Longs]] = {}
         """Of a column: all numbers; the synthetic codes, their numbers, and where each record's stands."""
         for j, column in enumerate(tables.columns):
@@ -493,7 +494,8 @@ class _Nearest:
                 self.numbers[j] = (column.numbers, codes, column.numbers[codes], places)
                 occurring = column.numbers[tables.original[:, j]]
                 occurring = occurring[~np.isnan(occurring)]
-                self.ranges[j] = float(np.ptp(occurring)) if len(occurring) else 0.0
+                span = float(np.ptp(occurring)) if len(occurring) else 0.0
+                self.units[j] = SCALE / span if span else math.inf
 
     def nearest(self, record: Ints, columns: Sequence[int], k: int) -> Longs:
         """(k,) synthetic records, those at the greatest distance drawn from all that are as far.
@@ -525,16 +527,16 @@ class _Nearest:
 
     def _apart(self, record: Ints, j: int) -> Longs:
         """By how much the synthetic numbers of a column differ from a record's, in 1 / SCALE."""
-        (numbers, codes, found, _), span = self.numbers[j], self.ranges[j]
+        (numbers, codes, found, _), unit = self.numbers[j], self.units[j]
         number = numbers[record[j]]
         if math.isnan(number):
-            apart = codes != record[j]
-        elif span == 0:
-            apart = found != number
+            apart = (codes != record[j]) * SCALE
+        elif math.isinf(unit):
+            apart = (found != number) * SCALE
         else:
             # Where there is no number the difference is none, and the distance 1.
-            apart = np.fmin(np.abs(found - number) / span, 1.0)
-        distances: Longs = np.rint(apart * SCALE).astype(np.int64)
+            apart = np.fmin(np.abs(found - number) * unit, SCALE)
+        distances: Longs = np.rint(apart).astype(np.int64)
         return distances
 
     def linked(self, records: Ints, first: Sequence[int], second: Sequence[int], k: int) -> int:
