@@ -103,8 +103,9 @@ async def service(api, monkeypatch):
     def service_client(server, operations):
         yield client
 
-    monkeypatch.setattr(profile, "is_small", lambda _: False)
-    for command in (anonymise, gate, gate_service):
+    for command in (anonymise, profile):
+        monkeypatch.setattr(command, "is_small", lambda _: False)
+    for command in (gate, gate_service):
         monkeypatch.setattr(command, "service_client", service_client)
     for module in (profiles, anonymisation, gating):
         monkeypatch.setattr(module, "client_of", lambda server, key: client)
