@@ -113,7 +113,7 @@ def test_a_demonstration_left_running_ends_with_all_its_processes_and_files(envi
         assert report["service"]["docs"].startswith("http://127.0.0.1:")
         started = descendants(psutil.Process(process.pid))
         assert started
-        assert statuses_of_first_examples(report["service"]) == [201] * 4
+        assert set(statuses_of_first_examples(report["service"])) == {201}
         process.send_signal(how)
         process.wait(HANG_SECONDS)
     until_gone(started)
