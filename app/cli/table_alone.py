@@ -334,6 +334,8 @@ class _Answers(httpx.BaseTransport):
         plan = least_loss_plan(table, AnonymityProblem.of(objective, "table_level"))
         if objective.needs_population or plan.n_bytes > _MOST_BYTES_OF_SEARCH:
             raise NotHere
+        gc.freeze()
+        gc.enable()  # A search may take long, and leave garbage of its own.
         self._search = _Search(table, plan, self.halted)
         self._search.wait(1.0)
         return self._search.run_document()
