@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.operations import Operations
 from app.cli.program import parser_for, told
+from app.home import is_service_announced
 
 if TYPE_CHECKING:
     from app.settings import Settings
@@ -22,20 +23,23 @@ def main() -> None:
     gc.disable()
     argv = sys.argv[1:]
     arguments = parser_for(argv).parse_args(argv)
-    # Imported here: help and wrong arguments need no settings.
+    gc.enable()
+    sys.exit(told(lambda: arguments.run(arguments, operations(cache(_settings_read)))))
+
+
+def _settings_read() -> Settings:
+    """The settings of the environment, when a command first needs one: many need none."""
     from pydantic import ValidationError
 
     from app.settings import Settings
 
     try:
-        settings = Settings()
+        return Settings()
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):
             of = f"{_variable(fault['loc'])}: " if fault["loc"] else ""  # some are of several together
             print(f"privacy-risk: {of}{fault['msg']}", file=sys.stderr)
         sys.exit(2)
-    gc.enable()
-    sys.exit(told(lambda: arguments.run(arguments, operations(settings))))
 
 
 def _variable(place: Sequence[int | str]) -> str:
@@ -44,11 +48,12 @@ def _variable(place: Sequence[int | str]) -> str:
     return name if name.isupper() else f"PRIVACY_RISK_{name.upper()}"
 
 
-def operations(settings: Settings) -> Operations:
-    """The operator's verbs under these settings."""
+def operations(settings: Callable[[], Settings]) -> Operations:
+    """The operator's verbs under the settings that this gives."""
+    running_service = _verb("composition.kept:running_service", settings)
     return Operations(
         start_service=_verb("composition.commanded:start_service", settings),
-        running_service=cache(_verb("composition.kept:running_service", settings)),
+        running_service=cache(lambda: running_service() if is_service_announced() else None),
         end_server=_verb("persistence.embedded:end_server"),
         serve=_verb("composition.service:serve", settings),
         serve_in_background=_verb("composition.kept:serve_in_background", settings),
@@ -66,9 +71,11 @@ def operations(settings: Settings) -> Operations:
     )
 
 
-def _verb(place: str, *settings: Settings) -> Callable[..., Any]:
+def _verb(place: str, *settings: Callable[[], Settings]) -> Callable[..., Any]:
     """The function at this place, which is loaded when it is called.
 
     That takes seconds, and a command that asks a server needs none of it.
     """
-    return lambda *arguments, **options: resolve_name(f"app.{place}")(*settings, *arguments, **options)
+    return lambda *arguments, **options: resolve_name(f"app.{place}")(
+        *(read() for read in settings), *arguments, **options
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -22,16 +21,10 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from app.home import default_home
+
 MOST_PROCESSES: Final = 16
 """Most processes that answer requests of one service: an embedded database has connections for so many."""
-
-
-def default_home() -> Path:
-    """Where an embedded service keeps its files: /var/lib for root, the user's data folder otherwise."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/privacy-risk")
-    data = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
-    return Path(data) / "privacy-risk"
 
 
 _OrUnlimited = BeforeValidator(lambda value: None if value == "unlimited" else value)

@@ -32,9 +32,9 @@ from app import __version__
 from app.cli.error_text import error_text
 from app.cli.operations import RunningService
 from app.domain.errors import Conflict, PrivacyRiskError, Unavailable
+from app.home import ANNOUNCED
 from app.settings import Settings
 
-ANNOUNCED: Final = "service.json"
 KEY: Final = "commands.key"
 LOG: Final = "service.log"
 START_SECONDS: Final = 300.0

@@ -163,7 +163,7 @@ def bench(
 ) -> Iterator[Bench]:
     """A bench with its API and workers running; ``through`` gives another way to the database."""
     with (
-        temporary_folder(operations(Settings())) as folder,
+        temporary_folder(operations(Settings)) as folder,
         start_embedded(folder / "home") as postgres,
         held_port() as port,
     ):
@@ -185,4 +185,4 @@ def bench(
 
 def _bootstrapped(url: str, postgres: EmbeddedPostgres) -> str:
     settings = Settings(DATABASE_URL=url, master_key=postgres.master_key.to_text())
-    return operations(settings).bootstrap("campaign", False).api_key
+    return operations(lambda: settings).bootstrap("campaign", False).api_key

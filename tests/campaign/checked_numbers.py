@@ -63,7 +63,7 @@ def parsers(extent: Extent) -> Iterator[Figure]:
 
 def replaced(extent: Extent) -> Iterator[Figure]:
     """A worker killed under the service that started it, again and again."""
-    with temporary_folder(operations(Settings())) as folder, served(folder / "home") as one:
+    with temporary_folder(operations(Settings)) as folder, served(folder / "home") as one:
         service = psutil.Process(one.service.api_pid)
 
         def workers() -> list[psutil.Process]:

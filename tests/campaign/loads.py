@@ -36,7 +36,7 @@ _WORKERS: Final = 4
 
 
 def _asked(seconds: float) -> Asked:
-    return Asked(operations(Settings()), None, _PROCESSES, seconds, seconds)
+    return Asked(operations(Settings), None, _PROCESSES, seconds, seconds)
 
 
 def many_clients(extent: Extent) -> Iterator[Figure]:

@@ -121,7 +121,7 @@ def environment(urls: DatabaseUrls, key: MasterKey) -> dict[str, str]:
 @contextmanager
 def served(urls: DatabaseUrls, master_key: MasterKey, *arguments: str) -> Iterator[Together]:
     settings = Settings(DATABASE_URL=urls.runtime, master_key=master_key.to_text())  # type: ignore[call-arg]
-    key = operations(settings).bootstrap(f"tenant-{secrets.token_hex(8)}", False).api_key
+    key = operations(lambda: settings).bootstrap(f"tenant-{secrets.token_hex(8)}", False).api_key
     with held_port() as port, held_port() as metrics, NamedTemporaryFile() as told:
         process = psutil.Popen(
             [sys.executable, "-m", "app", "serve", "--port", str(port), *arguments],
@@ -360,7 +360,7 @@ def test_with_a_database_of_its_own_the_whole_service_ends_in_order(short_folder
         with suppress(psutil.NoSuchProcess):
             process.kill()
         process.wait()
-        operations(Settings(home=folder / "home")).doctor()  # takes over the database, and stops it
+        operations(lambda: Settings(home=folder / "home")).doctor()  # takes over the database, and stops it
 
 
 def ended(*arguments: str, **variables: str) -> tuple[int, str]:

@@ -65,7 +65,7 @@ class Service:
 def service(short_folder: Path) -> Iterator[Service]:
     folder = short_folder / secrets.token_hex(4)
     folder.mkdir(mode=0o711)
-    running = operations(Settings()).start_service(folder / "home")
+    running = operations(Settings).start_service(folder / "home")
     try:
         write_sample(folder / "data", MEMBERS, ENTITIES)
         with Client(running.base_url, running.api_key) as client:

@@ -47,7 +47,7 @@ def serving(short_folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         served.kill()
         served.wait()
         # The next program that needs the database takes it over, and stops it when it is done.
-        operations(Settings(home=folder / "home")).doctor()
+        operations(lambda: Settings(home=folder / "home")).doctor()
 
 
 def test_a_service_asked_to_end_stops_all_that_it_started(serving: subprocess.Popen[bytes]):

@@ -9,18 +9,50 @@ import pytest
 from app.main import main
 from app.settings import Settings
 
+POLICY = """\
+format: privacy-risk/policy/2
+name: small
+version: 1
+title: Small
+schema: {attributes: {city: quasi_identifier}}
+assumes: {attacker: Anybody who knows the quasi-identifiers.}
+requirements:
+- id: alike
+  title: Two are alike
+  reason: Nobody is alone.
+  requirement: {kind: privacy_model, model: {kind: k_anonymity, k: 2}}
+"""
+
 
 @pytest.mark.parametrize(
-    ("variable", "value"), [("PRIVACY_RISK_PORT", "s3cret"), ("PRIVACY_RISK_WEBHOOK_NETWORKS", "s3cret")]
+    "argv", [["doctor"], ["gate", "policy.yaml", "--dataset", "members.csv"]], ids=" ".join
 )
-def test_a_setting_that_is_none_ends_the_command_with_status_2(variable, value, monkeypatch, capsys):
-    monkeypatch.setenv(variable, value)
-    monkeypatch.setattr(sys, "argv", ["privacy-risk", "gate", "policy.yaml"])
+@pytest.mark.parametrize("variable", ["PRIVACY_RISK_PORT", "PRIVACY_RISK_WEBHOOK_NETWORKS"])
+def test_a_setting_that_is_none_ends_a_command_that_needs_it_with_status_2(
+    variable, argv, monkeypatch, capsys, tmp_path
+):
+    (tmp_path / "policy.yaml").write_text(POLICY)
+    (tmp_path / "members.csv").write_text("city\nGary\nGary\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(variable, "s3cret")
+    monkeypatch.setattr(sys, "argv", ["privacy-risk", *argv])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2
     assert variable in (said := capsys.readouterr().err)
-    assert value not in said
+    assert "s3cret" not in said
+
+
+def test_a_small_table_is_measured_whatever_the_settings_of_a_service_are(monkeypatch, capsys, tmp_path):
+    (tmp_path / "members.csv").write_text("id,city\n1,Gary\n2,Gary\n")
+    monkeypatch.setenv("PRIVACY_RISK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PRIVACY_RISK_PORT", "s3cret")
+    monkeypatch.setattr(
+        sys, "argv", ["privacy-risk", "profile", str(tmp_path / "members.csv"), "--quasi-identifiers", "city"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, capsys.readouterr().err) == (0, "")
 
 
 @pytest.mark.parametrize("variable", ["PRIVACY_RISK_UPLOAD_MAX_CELL_BYTES", "PRIVACY_RISK_UPLOAD_MAX_CELL"])

@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     asked = parser.parse_args(argv)
     if asked.checkout is not None:
         return run_in(asked.checkout, MODULE, [str(asked.picture.absolute())])
-    with temporary_folder(operations(Settings())) as folder:
+    with temporary_folder(operations(Settings)) as folder:
         stacks = _sampled(folder)
     title = f"A new assessment, {RECORDS:,} records, {RECORDS:,} entities"
     asked.picture.write_text(drawn(folded(stacks, "request"), title, REQUESTS), encoding="utf-8")
