@@ -77,7 +77,10 @@ def end_forks(seconds: float) -> None:
 def end_fork(process: BaseProcess, seconds: float) -> None:
     """The same for a process that was forked."""
     process.terminate()
-    process.join(seconds)
+    process.join(min(seconds, 1.0))
+    # Once more: Python forgets a signal that a process gets while it is being forked.
+    process.terminate()
+    process.join(max(seconds - 1.0, 0.0))
     if process.is_alive():
         process.kill()
         process.join()

@@ -7,13 +7,15 @@ import socket
 
 import pytest
 
+from app.workers import queue as queue_module
 from app.workers.queue import RunQueue
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_queue_that_is_still_connecting_ends_when_asked_to() -> None:
+async def test_a_queue_that_is_still_connecting_ends_when_asked_to(monkeypatch) -> None:
     """A database that answers nothing; what connects would outlive the queue, and the process wait for it."""
+    monkeypatch.setattr(queue_module, "CONNECT_SECONDS", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
