@@ -129,6 +129,17 @@ def test_the_middle_symbol_is_mutated_and_halves_are_crossed():
     assert search.mutated(()) == ()
 
 
+def test_paths_are_ranked_by_risk_where_utility_would_rank_otherwise():
+    search = GeneticSearch(nodes_of_the_figure(), Genetic(seed=1, population=3, elites=2))
+    ranked = sorted(
+        search.individual(["AB".index(symbol) for symbol in path]) for path in ("BBBAAA", "AABAA", "ABABA")
+    )
+    assert [NAMES[end] for _, _, end, _ in ranked] == ["e", "f", "b"]
+    assert sorted("efb", key=lambda name: -FIGURE[name][3]) == ["b", "e", "f"]
+    assert search.best == ranked[0]
+    assert search.next_generation(ranked)[:2] == ranked[:2]
+
+
 def frontier_of(instance, floor):
     """By the definition: feasible with an infeasible immediate generalisation."""
     u = instance.utilities
