@@ -12,6 +12,7 @@ from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedTables
 from app.domain.arrays import Floats, Ints
+from app.domain.catalogue.meanings import SHARE
 
 BINS: Final = 20
 MOST_SETS: Final = 1_000
@@ -49,6 +50,14 @@ class SyntheticUtility:
         float | None, doc("Mean absolute difference of Pearson's correlations. None: no such pairs.")
     ]
     correlation_worst: Annotated[float | None, doc("Greatest of them. None: no such pairs.")]
+    noise_share: Annotated[
+        float | None,
+        SHARE,
+        doc(
+            "The share of drawn people who are expected to be of a mechanism's prior and stand for nobody. "
+            "None: the table is no release, or its mechanism publishes no priors."
+        ),
+    ] = None
 
 
 def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generator) -> SyntheticUtility:
