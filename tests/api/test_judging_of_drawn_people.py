@@ -1,4 +1,4 @@
-"""Stored releases of mechanisms judged as synthetic tables: measured, and by gates that want a certificate."""
+"""Stored releases of mechanisms judged as synthetic tables: measured, and by gates with a guarantee."""
 
 from __future__ import annotations
 
