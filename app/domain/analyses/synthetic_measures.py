@@ -265,6 +265,7 @@ SYNTHETIC_UTILITY: Final = Measure(
     cost=_cost,
     compute=_resemblance,
     protects=False,
+    tells_counts=True,
     supports=_supports,
     judges_synthetic=True,
     reads=frozenset({"records", "table"}),
