@@ -174,7 +174,7 @@ def _ordinal(tables: ComparedTables, j: int) -> tuple[Floats, Floats]:
     if column.numbers is not None:
         return column.numbers[codes[0]], column.numbers[codes[1]]
     used, places = np.unique(np.concatenate(codes), return_inverse=True)
-    order = sorted(range(len(used)), key=lambda i: column.values[used[i]])
+    order = sorted(range(len(used)), key=lambda i: column.values[int(used[i])])
     of_used = np.empty(len(used))
     of_used[order] = np.arange(len(used))
     of_used[used == 0] = math.nan
