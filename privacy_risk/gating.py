@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, cast, overload
@@ -85,6 +85,7 @@ def gate(
     frame: object,
     *,
     original: object,
+    holdout: object = None,
     roles: Mapping[str, str] | None = None,
     person: str | None = None,
     rows_are: str | None = None,
@@ -108,6 +109,7 @@ def gate(
     frame: object = None,
     *,
     original: object = None,
+    holdout: object = None,
     roles: Mapping[str, str] | None = None,
     person: str | None = None,
     rows_are: str | None = None,
@@ -128,6 +130,9 @@ def gate(
     ``person`` and ``rows_are``, which say of the original what the schema does not, ``date_formats``,
     ``missing_markers``, ``server`` and ``key`` and the errors are those of :func:`profile`.
 
+    Where the policy has measures of synthetic tables, ``frame`` is judged as one that was made of
+    ``original``; ``holdout`` has records of the same population of which it was not made.
+
     In place of tables, ``views`` are queries that are to be published, by name, and ``relational_schema`` the
     tables that they read: ``CREATE TABLE`` statements, or what a check of views takes for a schema. They are
     judged by a policy that requires perfect privacy, in the language that it names, without any data.
@@ -135,7 +140,7 @@ def gate(
     document, folder = _document(policy)
     if views is not None or relational_schema is not None:
         tables = {"frame": frame, "original": original, "roles": roles, "hierarchies": hierarchies}
-        tables |= {"person": person, "rows_are": rows_are}
+        tables |= {"person": person, "rows_are": rows_are, "holdout": holdout}
         given = [name for name, own in tables.items() if own is not None]
         body = _views_body(views, relational_schema, given)
         return _verdict(client_of(server, key), document, body)
@@ -147,7 +152,17 @@ def gate(
     along = {**hierarchies_of(document, folder), **(hierarchies or {})}
     said = Said((), (), by_column, along, None, rows_are, date_formats or {}, readings=readings_of(document))
     said.by_column(table.columns)
-    return judged(client_of(server, key), document, released, table, said)
+    client = client_of(server, key)
+    if _judges_synthetic(document):
+        held = {} if holdout is None else {"holdout": table_of(holdout, "holdout", missing_markers)}
+        return _judged_synthetic(client, document, released, {"original": table, **held}, said)
+    if holdout is not None:
+        raise InvalidArgument(
+            "holdout",
+            "The policy judges no synthetic table.",
+            "Leave it out, or require measures such as those of the template synthetic-release.",
+        )
+    return judged(client, document, released, table, said)
 
 
 def judged(client: Client, document: Json, released: Table, table: Table, said: Said) -> Verdict:
@@ -155,13 +170,45 @@ def judged(client: Client, document: Json, released: Table, table: Table, said: 
     loaded = load(client, table, said, is_generalised=True, keeps_identifier=True)
     identifier = next(iter(loaded.roles.of("identifier")), None)
     is_keyed = identifier in released.columns and said.roles.get(identifier or "") == "identifier"
-    allowed = {*loaded.roles.of("quasi_identifier", "sensitive"), *([identifier] if is_keyed else [])}
-    barred = tuple(_barred(name, loaded.roles) for name in released.columns if name not in allowed)
-    shown = f"{document.get('name')}@{document.get('version')}"
-    if barred:
-        return Verdict("fail", shown, barred)
+    key = [identifier] if identifier is not None and is_keyed else []
+    if (barred := _turned_down(document, released, loaded.roles, key)) is not None:
+        return barred
     release = {"upload": uploaded(client, released), **({"key": identifier} if is_keyed else {})}
     return _verdict(client, document, {"dataset": loaded.dataset, "release": release})
+
+
+def _judges_synthetic(document: Json) -> bool:
+    """Whether a requirement is a measure of synthetic tables."""
+    asked = [own.get("requirement") or {} for own in document.get("requirements") or ()]
+    kinds = [own["measure"].get("kind") for own in asked if isinstance(own.get("measure"), Mapping)]
+    return any(str(kind).startswith("synthetic_") for kind in kinds)
+
+
+def _judged_synthetic(
+    client: Client, document: Json, synthetic: Table, compared: Mapping[str, Table], said: Said
+) -> Verdict:
+    """The verdict on a synthetic table, compared with its original and records held out."""
+    named: dict[str, str] = {}
+    for part, table in ({**compared, "dataset": synthetic}).items():
+        of_table = {name: own for name, own in said.roles.items() if name in table.columns}
+        formats = {name: own for name, own in said.date_formats.items() if name in table.columns}
+        loaded = load(
+            client, table, replace(said, roles=of_table, hierarchies={}, date_formats=formats),
+            is_generalised=False,
+        )  # fmt: skip
+        named[part] = loaded.dataset
+        if part == "original":
+            barred = _turned_down(document, synthetic, loaded.roles)
+            if barred is not None:
+                return barred
+    return _verdict(client, document, {**named, "rule": {"kind": "identity"}})
+
+
+def _turned_down(document: Json, released: Table, roles: Roles, keys: Sequence[str] = ()) -> Verdict | None:
+    """The verdict on a table with columns that must not leave; None if it has none."""
+    allowed = {*roles.of("quasi_identifier", "sensitive"), *keys}
+    barred = tuple(_barred(name, roles) for name in released.columns if name not in allowed)
+    return Verdict("fail", f"{document.get('name')}@{document.get('version')}", barred) if barred else None
 
 
 def _verdict(client: Client, document: Json, body: Json) -> Verdict:

@@ -72,6 +72,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="your own table of commuters for S2 to S5, a CSV whose last four columns are home, work, "
         "workers and metres (default: a generated state)",
     )
+    parser.add_argument(
+        "--places",
+        type=Path,
+        metavar="FILE",
+        help="coordinates of the places of --commuters: a CSV of place, longitude and latitude in degrees; "
+        "the first three columns of the commuters are then home, work and workers",
+    )
     parser.set_defaults(run=run)
 
 
@@ -84,6 +91,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 
     if 2 * arguments.records > arguments.entities:
         raise SystemExit("privacy-risk: --entities must be at least twice --records")
+    if arguments.places is not None and arguments.commuters is None:
+        raise SystemExit("privacy-risk: --places is of the table that --commuters names")
     experiments, census = chosen(tuple(arguments.names)), None
     if arguments.census is not None:
         from app.experiments.census_extract import SEVEN_VARIABLES, VARIABLES, read_extract
@@ -101,6 +110,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         census,
         Cells(folder, _say),
         arguments.commuters,
+        arguments.places,
     )
     reports, found = [], 0
     for report, cells_found in _carried_out([own.id for own in experiments], effort):

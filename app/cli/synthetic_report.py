@@ -12,8 +12,10 @@ Json = Mapping[str, Any]
 _STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#222}"
     "h1{font-size:1.4rem}td,th{text-align:left;padding:.2rem 1rem .2rem 0;border-bottom:1px solid #ddd;"
-    "vertical-align:top}.value{white-space:nowrap}"
+    "vertical-align:top}.value{white-space:nowrap}figure{margin:1.5rem 0}"
 )
+_SQUARES: Final = 20
+"""Of a figure, in each direction."""
 
 
 def headline(document: Json) -> list[str]:
@@ -125,10 +127,39 @@ def html_page(document: Json) -> str:
         f"</title><style>{_STYLE}</style><h1>{escape(first)}</h1>"
         f"{''.join(f'<p>{escape(own)}</p>' for own in others)}"
         f"<table><tr><th>What<th>Value<th>Beside</tr>{cells}</table>"
+        f"{_figure(document['utility']['components'])}"
         "<p>Distances and resemblance prove nothing about privacy: a table far from the original can give "
         f"people away. Only attacks can show a leak, and only those that were tried.</p>"
         f"<p>{escape(about)}</p>"
         "</html>\n"
+    )
+
+
+def _figure(components: Json | None) -> str:
+    """Both tables in the plane of two components of the original, side by side; empty where there is none."""
+    if components is None:
+        return ""
+    most = max(max(own["original"], own["synthetic"]) for own in components["cells"])
+    squares = "".join(
+        f'<rect x="{left + 12 * own["first"]}" y="{12 * (_SQUARES - 1 - own["second"])}" width="12" '
+        f'height="12" fill-opacity="{(own[table] / most) ** 0.5:.2f}"/>'
+        for left, table in ((0, "original"), (280, "synthetic"))
+        for own in components["cells"]
+        if own[table]
+    )
+    first, second = (f"{own:.0%}" for own in components["explained"])
+    about = (
+        f"Original (left) and synthetic rows (right) by the first two principal components of the original, "
+        f"which explain {first} and {second} of its variance: the darker, the more rows. "
+        f"{components['difference']:.0%} of the rows would have to move to make the two equal."
+    )
+    side = 12 * _SQUARES
+    frames = "".join(
+        f'<rect x="{left}" width="{side}" height="{side}" fill="none" stroke="#888"/>' for left in (0, 280)
+    )
+    return (
+        f'<figure><svg viewBox="-1 -1 {282 + side} {side + 2}" role="img" aria-label="{escape(about)}" '
+        f'fill="#0f766e">{squares}{frames}</svg><figcaption>{escape(about)}</figcaption></figure>'
     )
 
 

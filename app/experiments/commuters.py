@@ -1,7 +1,8 @@
 """S2 to S5: how far synthetic commuters travel, beside those whom they stand for.
 
 Machanavajjhala (2008), figures 4.1 to 4.4. A generated state, or the reader's own table, is held as its
-people, each with the rank in distance of the home cell. A rank has the same distance at every destination.
+people, each with the rank in distance of the home cell. A rank has the same distance at every destination,
+unless the table's places have coordinates.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ EPSILON: Final = 4.6
 DELTA: Final = 1e-5
 LEAST_INCLUSION: Final = 0.0378
 METRES_PER_MILE: Final = 1609.344
+METRES_OF_EARTH: Final = 6_371_008.8
+"""Its mean radius."""
 _QUANTILES: Final = ((0.0, 0.1), (0.5, SHORT), (0.75, 13.1), (0.9, 21.54), (0.99, 99.0), (1.0, 400.0))
 """Published shares of commutes and the miles that they are below; the last is a choice of the generator."""
 _POWER: Final = math.log(2) / math.log(DOMAINS[200] / DOMAINS[100])
@@ -42,10 +45,9 @@ _GROUPS: Final = ((1, 3), (4, 10), (11, 30), (31, 10**9))
 
 @dataclass(frozen=True)
 class _State:
-    """Cells of the workers of each destination by rank, the miles of each rank, and what it was made of."""
+    """Of each destination the ranks of its workers' cells and the miles of each rank; what it was made of."""
 
-    destinations: tuple[Longs, ...]
-    miles: Floats
+    destinations: tuple[tuple[Longs, Floats], ...]
     described: str
 
 
@@ -90,7 +92,7 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
         state = (
             _generated(effort.entities, limit, rng) if effort.commuters is None else _read(effort, limit, rng)
         )
-        found += [_synthesised(own, state.miles, below, rng) for own in state.destinations]
+        found += [_synthesised(homes, miles, below, rng) for homes, miles in state.destinations]
         described = state.described
     rows: list[tuple[Cell, ...]] = []
     means: list[tuple[float, ...]] = []
@@ -139,7 +141,7 @@ def _claims(
     found: Sequence[_Found], means: Sequence[Sequence[float]], state: _State, below: float
 ) -> tuple[Claim, ...]:
     """What the chapter prints, what it finds, and what is wrong with its δ."""
-    inclusion = _inclusion(len(state.miles))
+    inclusion = _inclusion(len(state.destinations[0][1]))
     spent = EPSILON + math.log(1 / LEAST_INCLUSION) + max(math.ceil(own.alpha) for own in found) * math.log(2)
     gamma = lower_gamma(Fraction(str(EPSILON)))
     priors = {own.n: own.alpha for own in found}
@@ -243,8 +245,7 @@ def _generated(entities: int, limit: int, rng: np.random.Generator) -> _State:
     parts = (homes[ends[i] - sizes[i] : ends[i]] for i in chosen)
     inside = (part[part < cells] for part in parts)
     return _State(
-        tuple(part for part in inside if len(part)),
-        distances,
+        tuple((part, distances) for part in inside if len(part)),
         f"generated state of {len(homes):,} people at {len(sizes):,} destinations, {BLOCKS:,} blocks, "
         f"{cells:,} of them within {limit} miles; {len(chosen)} destinations",
     )
@@ -253,6 +254,8 @@ def _generated(entities: int, limit: int, rng: np.random.Generator) -> _State:
 def _read(effort: Effort, limit: int, rng: np.random.Generator) -> _State:
     """The reader's own table: homes are ranked by their mean distance to work over all of the table."""
     path = effort.commuters or Path()
+    if effort.places is not None:
+        return _read_places(path, effort.places, rng)
     try:
         with path.open(newline="") as file:
             rows = [(row[-4], row[-3], int(row[-2]), float(row[-1])) for row in list(csv.reader(file))[1:]]
@@ -274,8 +277,43 @@ def _read(effort: Effort, limit: int, rng: np.random.Generator) -> _State:
     works = sorted(by_work)
     chosen = rng.choice(len(works), min(EVALUATED, len(works)), replace=False)
     return _State(
-        tuple(np.array(by_work[works[i]], dtype=np.int64) for i in chosen),
-        ranked,
+        tuple((np.array(by_work[works[i]], dtype=np.int64), ranked) for i in chosen),
         f"{sum(map(len, by_work.values())):,} people of the table given, {len(works)} destinations, "
         f"{cells} homes",
+    )
+
+
+def _read_places(path: Path, places: Path, rng: np.random.Generator) -> _State:
+    """A table whose places have coordinates: all homes are the domain, however far, by great circles."""
+    try:
+        with path.open(newline="") as file, places.open(newline="") as listed:
+            rows = [(row[0], row[1], int(row[2])) for row in list(csv.reader(file))[1:]]
+            known = {
+                row[0]: np.radians([float(row[1]), float(row[2])]) for row in list(csv.reader(listed))[1:]
+            }
+        homes = sorted({home for home, *_ in rows})
+        at = np.array([known[home] for home in homes])
+        works = {work: known[work] for work in sorted({work for _, work, _ in rows})}
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        raise InvalidInput.of(
+            "--places",
+            "unreadable",
+            "The commuters or their places cannot be read, or a place has no coordinates.",
+            "Give CSVs with headers that begin with home, work, workers and with place, longitude, latitude.",
+        ) from error
+    by_work: dict[str, list[int]] = {}
+    for home, work, workers in rows:
+        by_work.setdefault(work, []).extend([homes.index(home)] * workers)
+    chosen = rng.choice(len(works), min(EVALUATED, len(works)), replace=False)
+    destinations = []
+    for work in (list(works)[i] for i in chosen):
+        longitude, latitude = (at - works[work]).T / 2
+        chord = np.sin(latitude) ** 2 + np.cos(at[:, 1]) * np.cos(works[work][1]) * np.sin(longitude) ** 2
+        miles = 2 * METRES_OF_EARTH / METRES_PER_MILE * np.arcsin(np.sqrt(chord))
+        order = np.argsort(miles, kind="stable")
+        destinations.append((np.argsort(order)[np.array(by_work[work], dtype=np.int64)], miles[order]))
+    return _State(
+        tuple(own for own in destinations if len(own[0])),
+        f"{sum(map(len, by_work.values())):,} people of the table given, {len(works)} destinations, "
+        f"{len(homes)} homes with coordinates, all of them within the domain",
     )

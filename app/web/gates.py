@@ -1,4 +1,7 @@
-"""Judging a release by a policy: a finished file that is sent here, a stored rule, or a stored release."""
+"""Judging a release by a policy: a finished file that is sent here, a stored rule, or a stored release.
+
+A policy of synthetic tables judges a dataset as it is, too, and asks what it is compared with.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +50,10 @@ async def judge(visit: Visit, form: Form, file: SentFile) -> Page | Response:
             if name.startswith("dictionaries/") and form.text(name)
         },
     }
-    if form.text("sensitivity"):
-        body["sensitivity"] = form.text("sensitivity")
+    body |= {name: form.text(name) for name in ("sensitivity", "original", "holdout") if form.text(name)}
+    if form.text("of") == "table":
+        body["rule"] = {"kind": "identity"}
+        return await _judged(visit, form, body)
     if form.text("of") == "rule":
         body["rule"] = form.text("rule")
         return await _judged(visit, form, body)
@@ -100,13 +105,17 @@ async def _page(visit: Visit, form: Form) -> Page:
     policy, datasets = await asyncio.gather(visit.client.policies.get(visit.ref), names(visit, "datasets"))
     asked = form.text("dataset") or visit.asked("dataset")
     chosen = asked if asked in datasets else next(iter(datasets), None)
+    asked_for = [own["requirement"] for own in policy.document["document"].get("requirements") or ()]
+    kinds = [own["measure"]["kind"] for own in asked_for if own["kind"] == "measure"]
+    is_synthetic = any(kind.startswith("synthetic_") for kind in kinds)
     shown: dict[str, Any] = {
         "policy": policy.document["document"],
         "name": policy.document["name"],
         "datasets": offered(datasets),
         "dataset": None,
         "form": form,
-        "of": form.text("of") or visit.asked("of") or "file",
+        "of": form.text("of") or visit.asked("of") or ("table" if is_synthetic else "file"),
+        "compared": [NONE, *offered(datasets)] if is_synthetic else [],
     }
     if chosen is not None:
         document, dictionaries, profiles, rules, releases = await asyncio.gather(

@@ -11,6 +11,7 @@ import httpx
 import pandas as pd
 import pytest
 
+import privacy_risk as pr
 from app.evidence.envelope import opened
 from app.evidence.statement import statement_of
 from app.services.gates.policies import template
@@ -223,3 +224,26 @@ async def test_the_command_takes_the_files_that_are_compared(command, tmp_path, 
     assert await command(*asked, *compared) == 0
     assert await command("gate", "policy.json", "--dataset", "copied.csv") == 2
     assert "/original" in capsys.readouterr().err
+
+
+async def test_python_takes_the_tables_that_are_compared(call):
+    original, held_out = people(1), people(2)
+    copied = pd.concat([original.head(500), people(3).tail(500)])
+    found = await call(pr.gate, policy(), people(3), original=original, holdout=held_out)
+    assert found.passed, found
+    assert found.document["dataset"] != found.document["result"]["subject"]["original"]["name"]
+    found = await call(pr.gate, policy(), copied, original=original, holdout=held_out)
+    assert found.outcome == "fail"
+    assert "No attack succeeds much more often" in str(found)
+    barred = await call(pr.gate, policy(), copied.assign(name="x"), original=original, holdout=held_out)
+    assert barred.reasons == (
+        "The column name is not one of the original table's: nothing says what it discloses.",
+    )  # fmt: skip
+    with pytest.raises(pr.ProblemError, match="held out"):
+        await call(pr.gate, policy(), copied, original=original)
+    k = {"id": "k", "title": "k", "reason": "k", "requirement": {
+        "kind": "privacy_model", "model": {"kind": "k_anonymity", "k": 2}}}  # fmt: skip
+    other = policy(name="other", requirements=[k])
+    with pytest.raises(pr.InvalidArgument, match="judges no synthetic table") as refused:
+        await call(pr.gate, other, copied, original=original, holdout=held_out)
+    assert refused.value.argument == "holdout"

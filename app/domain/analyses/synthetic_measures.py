@@ -1,4 +1,6 @@
-"""A dataset judged as a synthetic one of the measured dataset: three entries of the catalogue.
+"""A table judged as a synthetic one of the measured dataset: three entries of the catalogue.
+
+It is another dataset, or a release that a mechanism drew of the measured one.
 
 Of fewer than some fifty synthetic records attacks succeed or fail by chance: their intervals are wide.
 """
@@ -6,7 +8,7 @@ Of fewer than some fifty synthetic records attacks succeed or fail by chance: th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
@@ -34,8 +36,12 @@ class ComparedDatasets:
     """What is compared with the measured dataset, of which the synthetic one was made."""
 
     synthetic: Annotated[
-        DatasetRef, doc("The synthetic table: a dataset with the same disclosed attributes.")
-    ]
+        DatasetRef | None,
+        doc(
+            "The synthetic table: a dataset with the same disclosed attributes; null: the release that is "
+            "measured, which a mechanism drew of the dataset."
+        ),
+    ] = None  # fmt: skip
     holdout: Annotated[
         DatasetRef | None,
         doc("Records of the same population of which it was not made; null: there are none."),
@@ -76,10 +82,12 @@ class UtilityParameters(ComparedDatasets):
 
 
 def _tables(context: MeasureContext, parameters: ComparedDatasets) -> ComparedTables:
-    """The datasets by common codes; InvalidInput where attributes differ."""
-    tables = {"synthetic": context.others[parameters.synthetic].table}
-    if parameters.holdout is not None:
-        tables["holdout"] = context.others[parameters.holdout].table
+    """The tables by common codes, all at the levels of a drawn release; InvalidInput where they differ."""
+    named = {"synthetic": parameters.synthetic, "holdout": parameters.holdout}
+    tables = {name: context.others[own].table for name, own in named.items() if own is not None}
+    levels: Mapping[str, int] = {}
+    if context.drawn is not None:
+        tables, levels = {"synthetic": context.drawn.table, **tables}, context.drawn.levels
     original = context.table
     for name, own in tables.items():
         if set(own.attributes) != set(original.attributes):
@@ -91,7 +99,7 @@ def _tables(context: MeasureContext, parameters: ComparedDatasets) -> ComparedTa
             )  # fmt: skip
     columns, codes = [], []
     for name in original.attributes:
-        column, own_codes = _coded(name, [original, *tables.values()])
+        column, own_codes = _coded(name, [original, *tables.values()], levels.get(name, 0))
         columns.append(column)
         codes.append(own_codes)
     stacked = [np.stack(own, axis=1) for own in zip(*codes, strict=True)]
@@ -102,13 +110,25 @@ def _tables(context: MeasureContext, parameters: ComparedDatasets) -> ComparedTa
     return compared
 
 
-def _coded(name: str, tables: list[Table]) -> tuple[ComparedColumn, list[Ints]]:
-    """One column by the labels of its values, as numbers if all labels that occur in the original are."""
+def _coded(name: str, tables: list[Table], level: int) -> tuple[ComparedColumn, list[Ints]]:
+    """One column by the labels of its values, as numbers if all labels that occur in the original are.
+
+    All values are raised to a level of the original's hierarchy, those that are there already stay.
+    """
+    original = tables[0].hierarchies[tables[0].position(name)]
     known: dict[str, int] = {}
     found = []
     for table in tables:
         j = table.position(name)
         nodes, labels = table.codes[:, j], table.hierarchies[j].labels
+        if level and table.hierarchies[j].height != original.height:
+            raise InvalidInput.of(
+                "/measure/holdout", "other-hierarchy",
+                f"The release shows {name!r} at level {level}, and the hierarchy of the records held out is "
+                f"of {table.hierarchies[j].height} levels; that of the original has {original.height}.",
+                "Declare both datasets with the same hierarchy.",
+            )  # fmt: skip
+        nodes = table.hierarchies[j].ancestors_at(level)[nodes]
         used = np.unique(nodes)
         to_code = np.zeros(len(labels), dtype=np.int32)
         for node in used[used > 0].tolist():
@@ -142,6 +162,26 @@ def _faults_of_measure() -> Iterator[None]:
         raise InvalidInput(faults) from None
 
 
+def _supports(context: MeasureContext, parameters: ComparedDatasets) -> str | None:
+    drawn = context.drawn
+    if drawn is None:
+        if parameters.synthetic is not None:
+            return None
+        return (
+            "Nothing says which table is the synthetic one. Name a dataset as synthetic, or measure a "
+            "release that a mechanism drew."
+        )
+    if parameters.synthetic is not None:
+        return "Both a release and a dataset are to be the synthetic table. Leave out one of them."
+    several = [name for name in context.table.attributes if name not in drawn.levels]
+    if several:
+        return (
+            f"The release may show values of {several[0]!r} at several levels, so that its rows equal none "
+            "of the original. Measure its classes."
+        )
+    return None
+
+
 def _attacked(context: MeasureContext, parameters: AttackParameters, tick: Tick) -> SyntheticAttacks:
     tables, sides = _tables(context, parameters), (parameters.linkable, parameters.linkable_with)
     with _faults_of_measure():
@@ -167,15 +207,16 @@ def _distances(context: MeasureContext, parameters: DistanceParameters, tick: Ti
 
 
 def _resemblance(context: MeasureContext, parameters: UtilityParameters, tick: Tick) -> SyntheticUtility:
-    return synthetic_utility(
+    found = synthetic_utility(
         _tables(context, parameters), k=parameters.k, rng=np.random.default_rng(parameters.seed)
     )
+    return replace(found, noise_share=None if context.drawn is None else context.drawn.noise_share)
 
 
 def _cost(context: MeasureContext, parameters: Any) -> Cost:  # noqa: ANN401 - of any of the three
-    cells = sum(
-        own.codes.size for own in (context.table, *(other.table for other in context.others.values()))
-    )
+    drawn = () if context.drawn is None else (context.drawn.table,)
+    others = (other.table for other in context.others.values())
+    cells = sum(own.codes.size for own in (context.table, *drawn, *others))
     repeated = getattr(parameters, "attacks", 1_000) * (2 + len(getattr(parameters, "secrets", ())))
     return Cost(cells * repeated * SECONDS_PER_COMPARISON, cells * BYTES_PER_CELL, 1, "codes")
 
@@ -189,7 +230,9 @@ SYNTHETIC_ATTACKS: Final = Measure(
     result=SyntheticAttacks,
     cost=_cost,
     compute=_attacked,
+    supports=_supports,
     judges_synthetic=True,
+    reads=frozenset({"records", "table"}),
     tells_counts=True,
     example=Example(
         "does a synthetic table give members away?", "members-attacked", parameters={"synthetic": "members"}
@@ -205,7 +248,9 @@ SYNTHETIC_DISTANCES: Final = Measure(
     cost=_cost,
     compute=_distances,
     protects=False,
+    supports=_supports,
     judges_synthetic=True,
+    reads=frozenset({"records", "table"}),
     tells_counts=True,
     example=Example("how many members are copied?", "members-copied", parameters={"synthetic": "members"}),
     by_persons=BY_ROWS,
@@ -220,7 +265,10 @@ SYNTHETIC_UTILITY: Final = Measure(
     cost=_cost,
     compute=_resemblance,
     protects=False,
+    tells_counts=True,
+    supports=_supports,
     judges_synthetic=True,
+    reads=frozenset({"records", "table"}),
     example=Example(
         "how well does a synthetic table resemble members?",
         "members-resembled",

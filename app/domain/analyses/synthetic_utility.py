@@ -1,4 +1,4 @@
-"""How much a synthetic table resembles the original: marginals, pairs, correlations, the k-marginal score."""
+"""How much a synthetic table resembles the original: marginals, correlations, k-marginals, components."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedTables
 from app.domain.arrays import Floats, Ints
+from app.domain.catalogue.meanings import SHARE
 
 BINS: Final = 20
 MOST_SETS: Final = 1_000
@@ -39,6 +40,32 @@ class MarginalScore:
 
 
 @dataclass(frozen=True)
+class ComponentCell:
+    """A square of the plane of two components, and the shares of records that are there."""
+
+    first: Annotated[int, doc("Number of the square along the first component, from 0.")]
+    second: Annotated[int, doc("The same along the second one.")]
+    original: Annotated[float, SHARE, doc("Share of the original's records.")]
+    synthetic: Annotated[float, SHARE, doc("Share of the synthetic records.")]
+
+
+@dataclass(frozen=True)
+class PrincipalComponents:
+    """Both tables in the plane of the first two principal components of the original.
+
+    Numbers and the positions of other values among the sorted ones are scaled by the original's mean and
+    standard deviation; missing values have the mean. The plane is divided into 20 × 20 squares between the
+    least and the greatest of the original; what lies outside is in the outermost ones.
+    """
+
+    explained: Annotated[
+        tuple[float, float], SHARE, doc("What share of the variance each of the two explains.")
+    ]
+    difference: Annotated[float, SHARE, doc("Total variation distance of the two tables by squares.")]
+    cells: Annotated[tuple[ComponentCell, ...], doc("The squares in which there is any record.")]
+
+
+@dataclass(frozen=True)
 class SyntheticUtility:
     """Resemblance of a synthetic table to the original; it tells nothing of privacy."""
 
@@ -49,6 +76,18 @@ class SyntheticUtility:
         float | None, doc("Mean absolute difference of Pearson's correlations. None: no such pairs.")
     ]
     correlation_worst: Annotated[float | None, doc("Greatest of them. None: no such pairs.")]
+    components: Annotated[
+        PrincipalComponents | None,
+        doc("The figure of principal components. None: fewer than two columns vary."),
+    ] = None
+    noise_share: Annotated[
+        float | None,
+        SHARE,
+        doc(
+            "The share of drawn people who are expected to be of a mechanism's prior and stand for nobody. "
+            "None: the table is no release, or its mechanism publishes no priors."
+        ),
+    ] = None
 
 
 def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generator) -> SyntheticUtility:
@@ -93,7 +132,54 @@ def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generato
         len(apart),
         float(apart.mean()) if len(apart) else None,
         float(apart.max()) if len(apart) else None,
+        _components(tables),
     )
+
+
+def _components(tables: ComparedTables) -> PrincipalComponents | None:
+    """The plane of the original's records; O((n + s)·m + m³)."""
+    scaled = []
+    for j in range(len(tables.columns)):
+        original, synthetic = _ordinal(tables, j)
+        deviation = float(np.nanstd(original)) if not np.isnan(original).all() else 0.0
+        if 0 < deviation < math.inf:
+            mean = float(np.nanmean(original))
+            scaled.append([np.nan_to_num((own - mean) / deviation) for own in (original, synthetic)])
+    if len(scaled) < 2:
+        return None
+    original, synthetic = (np.stack(own, axis=1) for own in zip(*scaled, strict=True))
+    values, vectors = np.linalg.eigh(original.T @ original / len(original))
+    plane = vectors[:, [-1, -2]]
+    # Of either direction of a component one is chosen, the same for the same table.
+    plane *= np.sign(plane[np.abs(plane).argmax(axis=0), [0, 1]])
+    places = [own @ plane for own in (original, synthetic)]
+    least, extent = places[0].min(axis=0), np.ptp(places[0], axis=0)
+    counts = []
+    for own in places:
+        at = ((own - least) / np.where(extent > 0, extent, 1) * BINS).clip(0, BINS - 1).astype(np.int64)
+        counts.append(np.bincount(at[:, 0] * BINS + at[:, 1], minlength=BINS**2) / len(own))
+    cells = tuple(
+        ComponentCell(*divmod(at, BINS), float(counts[0][at]), float(counts[1][at]))
+        for at in np.flatnonzero(counts[0] + counts[1]).tolist()
+    )
+    explained = values[[-1, -2]].clip(0) / values.sum()
+    return PrincipalComponents(
+        (float(explained[0]), float(explained[1])), float(np.abs(counts[0] - counts[1]).sum()) / 2, cells
+    )
+
+
+def _ordinal(tables: ComparedTables, j: int) -> tuple[Floats, Floats]:
+    """A column of both tables as numbers: its own, or places among the sorted values; NaN if missing."""
+    column, codes = tables.columns[j], (tables.original[:, j], tables.synthetic[:, j])
+    if column.numbers is not None:
+        return column.numbers[codes[0]], column.numbers[codes[1]]
+    used, places = np.unique(np.concatenate(codes), return_inverse=True)
+    order = sorted(range(len(used)), key=lambda i: column.values[int(used[i])])
+    of_used = np.empty(len(used))
+    of_used[order] = np.arange(len(used))
+    of_used[used == 0] = math.nan
+    found = of_used[places.reshape(-1)]
+    return found[: len(codes[0])], found[len(codes[0]) :]
 
 
 def _binned(tables: ComparedTables, j: int) -> tuple[Ints, Ints, Ints | None]:

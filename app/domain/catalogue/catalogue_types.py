@@ -24,12 +24,15 @@ class Hypothesis:
 
 Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
 
-Reads = Literal["records", "classes", "matrix", "matrix_and_prior", "retention", "samples", "rows", "groups"]
+Reads = Literal[
+    "records", "classes", "matrix", "matrix_and_prior", "retention", "samples", "rows", "groups", "table"
+]  # fmt: skip
 """As what a measure can read a release: rows of which it is known whose record each is, as under a rule; how
 many rows have the same quasi-identifiers; the matrix by which a mechanism replaced values, alone or with the
 published shares of the values; the one probability with which all values were kept, or that with the copies
-of samples; rows of which nobody knows whose they are; or that probability, with the groups that values were
-drawn for. One of them is enough."""
+of samples; rows of which nobody knows whose they are; that probability, with the groups that values were
+drawn for; or any drawn rows, compared as a synthetic table with the dataset that they were drawn of. One of
+them is enough."""
 
 DatasetRef = NewType("DatasetRef", str)
 DictionaryRef = NewType("DictionaryRef", str)

@@ -37,7 +37,7 @@ from app.domain.policies.policy import (
     Requirement,
     ScoreCondition,
 )
-from app.domain.policies.requirements import MEASURE_OF, slots_of
+from app.domain.policies.requirements import MEASURE_OF, judges_synthetic, slots_of
 from app.domain.search.full_domain.problem import AnonymityProblem
 
 _NOTHING: Final[frozenset[str]] = frozenset()
@@ -149,7 +149,8 @@ def as_released(condition: Condition, reading: Reading, drawn: frozenset[str] | 
 
     ``drawn`` are the columns whose values a mechanism drew; None: no mechanism made the release, and nothing
     is promised of it. Of a mechanism's release classes are those of its rows. What else measures read there
-    is what was drawn, and they bound what is learnt of it, not who is found. Nothing else can be computed.
+    is what was drawn, and they bound what is learnt of it, not who is found; an attack that fails on a draw
+    bounds nothing. Nothing else can be computed.
     """
     match condition:
         case GuaranteeCondition() | BudgetCondition():
@@ -157,6 +158,8 @@ def as_released(condition: Condition, reading: Reading, drawn: frozenset[str] | 
         case _ if drawn is None:
             return reading
         case MeasureCondition(measure):
+            if judges_synthetic(condition):
+                return Reading()
             if measure in MEASURE_OF and "classes" in MEASURE_OF[measure].reads:
                 return Reading(reading.read - drawn, reading.tells_apart - drawn)
             return Reading(reading.read & drawn)

@@ -7,7 +7,8 @@ hierarchies say of their values, and what the mechanism published beside them.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,6 +20,7 @@ from app.domain.classes.reconstruction import UniformReplacement
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.copied_counts import PublishedCopies
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
+from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 
 
@@ -100,6 +102,27 @@ class CountedValues(PublishedValues):
     matrix: TransitionMatrix
 
 
+@runtime_checkable
+class PublishedPriors(Protocol):
+    """What mechanisms publish that draw people of partitions, and of a prior that is equal for all values."""
+
+    @property
+    def partition(self) -> tuple[str, ...]:
+        """The attributes whose combinations are the partitions, published as they are."""
+
+    @property
+    def cells(self) -> int:
+        """K: values that could be drawn."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many people partitions have, ascending."""
+
+    @property
+    def priors(self) -> tuple[float, ...]:
+        """α of a value in partitions of each size."""
+
+
 @dataclass(frozen=True, eq=False)
 class DrawnRelease:
     """Published rows, and what a reader needs to count them.
@@ -115,12 +138,15 @@ class DrawnRelease:
         What it published, of the mechanism's own type.
     suppresses
         Whether a rule for single records came first: a row that shows no quasi-identifier is then suppressed.
+    levels
+        The level at which the rows show an attribute; one without a level may show any node.
     """
 
     table: Table
     mechanism: str
     published: Any
     suppresses: bool = False
+    levels: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def replaced(self) -> PublishedMatrix | None:
@@ -156,6 +182,22 @@ class DrawnRelease:
         """The one attribute of which the rows show drawn values, be a matrix published or not."""
         own = getattr(self.published, "attribute", None)
         return own if isinstance(own, str) else None
+
+    @property
+    def noise_share(self) -> float | None:
+        """The share of people who are expected to be of a prior and stand for nobody; None: of no known one.
+
+        That is the mean over people of |α| / (n + |α|), |α| being K·α and n the people of their partition
+        (Machanavajjhala (2008), section 4.6).
+        """
+        if not isinstance(self.published, PublishedPriors):
+            return None
+        own, table = self.published, self.table
+        places = [table.position(name) for name in own.partition]
+        columns = [table.codes[:, j] for j in places] or [np.zeros(table.n_records, dtype=np.int32)]
+        people = distinct_rows(columns, [table.sizes[j] for j in places] or [1], table.n_records).counts
+        totals = own.cells * np.array(own.priors)[np.searchsorted(own.sizes, people)]
+        return float(np.average(totals / (people + totals), weights=people))
 
     @property
     def expected_retention(self) -> float | None:

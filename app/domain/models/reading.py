@@ -29,7 +29,7 @@ def unreadable(measure: Measure[Any, Any], context: MeasureContext, parameters: 
         if isinstance(parameters, Grouping):
             require_rows_of_persons(parameters.missing, parameters.suppressed)
     drawn = context.drawn
-    if drawn is None:
+    if drawn is None or "table" in measure.reads:
         return None
     if isinstance(drawn.published, PublishedPrivately):
         return (

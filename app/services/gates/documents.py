@@ -36,6 +36,10 @@ _MADE_OF: Final = (
     "That the synthetic table was made of the original, and of no record held out, is taken from whoever "
     "asked: the people of another table are not attacked."
 )
+_HELD_OUT: Final = (
+    "That the records held out are no records of the original is taken from whoever asked, as far as equal "
+    "records do not show it."
+)
 _STORED: Final = "The rows of the stored release stand in an order that says nothing of the records' order."
 _CHOSEN: Final = (
     "The rows stand in the order of the dataset's records, which was chosen: nobody who knows that order is "
@@ -297,7 +301,7 @@ def verdict_document(
             rows["sentence"],
             *_order_assumptions(subject, context),
             *(said for by, said in answers if by != "before"),
-            *([_MADE_OF] if subject.compared else []),
+            *_made_of(subject),
         ],
         "warnings": [
             *_order_warnings(subject, context),
@@ -354,6 +358,13 @@ def _subject(subject: Subject, context: EvaluationContext) -> JsonObject:
         "failure": subject.base.failure and subject.base.failure.name,
         **{role: {"name": own.name, "sha256": own.sha256} for role, own in subject.compared.items()},
     }
+
+
+def _made_of(subject: Subject) -> list[str]:
+    """What is taken from whoever asked; of which dataset a release was drawn here is known."""
+    if subject.released is not None and subject.released.is_drawn:
+        return [_HELD_OUT] if "holdout" in subject.compared else []
+    return [_MADE_OF] if subject.compared else []
 
 
 def _not_covered(subject: Subject, context: EvaluationContext, criteria: Sequence[JsonObject]) -> list[str]:

@@ -23,7 +23,13 @@ from app.services.gates.completion import Completion
 from app.services.gates.coverage import broken_coverage
 from app.services.gates.evaluation import Evaluation, EvaluationCost, prepare_evaluation
 from app.services.gates.ledger import find_earlier_releases, refuse_drawn
-from app.services.gates.requests import CreateEvaluation, EvaluationPlan, ReleaseFile, ViewsAsked
+from app.services.gates.requests import (
+    CreateEvaluation,
+    EvaluationPlan,
+    ReleaseFile,
+    StoredRelease,
+    ViewsAsked,
+)
 from app.services.gates.stored_releases import JudgedRelease, find_release, with_dataset
 from app.services.gates.subject import (
     Subject,
@@ -164,18 +170,22 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             request = await with_dataset(work, request)
             stored_policy, policy, base = await find_base(work, request)
             slots = await find_slots(work, base, request.dictionaries)
-            compared = await find_compared(work, policy, request)
-            parameters = await asked_parameters(work, policy, base, slots, compared)
+            released = None
+            if isinstance(request.release, StoredRelease):
+                released = await find_release(work, request.release.name, base.dataset)
+            is_drawn = released is not None and released.is_drawn
+            drawn_of = base.dataset if is_drawn else None
+            compared = await find_compared(work, policy, request, drawn_of)
+            parameters = await asked_parameters(work, policy, base, slots, compared, is_drawn=is_drawn)
             referred = await find_referred(work, parameters)
             judged = Waivable(stored_policy, policy, base.dataset, self._clock().date())
             waivers = await waivers_for(work, judged)
             earlier = await find_earlier_releases(work, base.dataset)
-            upload, released = None, None
+            upload = None
             if isinstance(request.release, ReleaseFile):
                 upload = await work.resources.get(Kind.UPLOAD, request.release.upload)
                 refuse_drawn(upload, earlier)
-            elif request.release is not None:
-                released = await find_release(work, request.release.name, base.dataset)
+            elif released is not None:
                 earlier = tuple(own for own in earlier if own["name"] != released.stored.name)
         models = [
             criterion_of(own.condition.model, own.condition.parameters)

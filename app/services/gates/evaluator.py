@@ -12,8 +12,8 @@ from app.domain.gates.explanations import number
 from app.domain.gates.findings import Finding
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.prosecutor_risk import HighestRisk
-from app.domain.policies.policy import MeasureCondition, PrivacyModelCondition, Requirement
-from app.domain.policies.requirements import MEASURE_OF
+from app.domain.policies.policy import MeasureCondition, Policy, PrivacyModelCondition, Requirement
+from app.domain.policies.requirements import MEASURE_OF, is_certificate
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
@@ -33,8 +33,14 @@ OF_RECORDS = (
 )
 
 AS_IT_IS = (
-    "A synthetic table is judged as the dataset is: what a rule or a mechanism makes of it is another table.",
-    "Leave the rule or the release out, or make a dataset of the release, and judge that.",
+    "A synthetic table is judged as the dataset is: what a rule makes of it is another table.",
+    "Give the rule of the kind identity, or a stored release that a mechanism drew of its original.",
+)
+
+OF_THIS_DRAW = (
+    "The policy requires no guarantee of the mechanism, and what is found of the rows is of this draw: who "
+    "draws until one passes has chosen a lucky table by looking at the data.",
+    "Require a guarantee that blocks as well, or let this only warn.",
 )
 
 OF_NOBODY = (
@@ -112,6 +118,12 @@ class Broken(Evaluator):
     def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
         """Raises the reason."""
         raise self.error
+
+
+def require_certified(policy: Policy) -> None:
+    """NotSupported unless a requirement that blocks is on what the mechanism promises of every draw."""
+    if not any(own.severity == "block" and is_certificate(own.condition) for own in policy.requirements):
+        raise NotSupported(*OF_THIS_DRAW)
 
 
 def required(rule: Rule | None) -> Rule:

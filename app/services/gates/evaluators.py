@@ -28,6 +28,7 @@ from app.services.gates.evaluator import (
     Broken,
     Evaluator,
     is_bounded,
+    require_certified,
     required,
 )
 from app.services.gates.guarantee_evaluator import GuaranteeEvaluator
@@ -104,8 +105,10 @@ class EvaluatorMaker:
         measure, rule = measure_of(condition.measure, condition.version), self._rule
         sources = subject.base if condition.dictionary is None else subject.slots[condition.dictionary]
         if measure.judges_synthetic:
-            if context.rule != identity(context.table.n_attributes):
+            if context.drawn is None and context.rule != identity(context.table.n_attributes):
                 raise NotSupported(*AS_IT_IS)
+            if context.drawn is not None and criterion.severity == "block":
+                require_certified(subject.policy)
             sources, rule = Sources(subject.compared["original"]), None
         question = Question(
             measure,

@@ -24,7 +24,7 @@ from app.domain.policies.policy import (
     Requirement,
     ScoreCondition,
 )
-from app.domain.policies.requirements import judges_synthetic
+from app.domain.policies.requirements import COMPARED, judges_synthetic
 from app.services.fingerprints import new_resource
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
@@ -158,9 +158,12 @@ async def find_slots(work: UnitOfWork, base: Sources, dictionaries: Mapping[str,
 
 
 async def find_compared(
-    work: UnitOfWork, policy: Policy, request: CreateEvaluation
+    work: UnitOfWork, policy: Policy, request: CreateEvaluation, drawn_of: Stored | None
 ) -> dict[Compared, Stored]:
-    """The datasets that a synthetic table is compared with; InvalidInput unless the policy needs these."""
+    """The datasets that a synthetic table is compared with; InvalidInput unless the policy needs these.
+
+    ``drawn_of`` is the dataset of a release that a mechanism drew: its original.
+    """
     given: dict[Compared, str | None] = {"original": request.original, "holdout": request.holdout}
     named = {role: ref for role, ref in given.items() if ref is not None}
     if not any(judges_synthetic(own.condition) for own in policy.requirements):
@@ -171,6 +174,14 @@ async def find_compared(
                 for role in named
             ]
         )  # fmt: skip
+    elif drawn_of is not None:
+        if request.original is not None:
+            raise InvalidInput.of(
+                "/original", "not-applicable",
+                f"The release was drawn of the dataset {drawn_of.name!r}: that is its original.",
+                "Leave it out.",
+            )  # fmt: skip
+        named = {"original": drawn_of.id, **named}
     elif request.original is None:
         raise InvalidInput.of(
             "/original", "missing", f"The policy {policy.name!r} judges synthetic tables by their originals.",
@@ -185,8 +196,13 @@ async def asked_parameters(
     base: Sources,
     slots: Mapping[str, Sources],
     compared: Mapping[Compared, Stored],
+    *,
+    is_drawn: bool,
 ) -> dict[str, Any]:
-    """Criterion → the parameters of its measure, with names in the place of slots and datasets."""
+    """Criterion → the parameters of its measure, with names in the place of slots and datasets.
+
+    The synthetic table is what is judged: a release that ``is_drawn`` has no dataset's name.
+    """
     found: dict[str, Any] = {}
     datasets: dict[str, Stored] = {"dataset": base.dataset}
     for role, dataset in compared.items():
@@ -197,6 +213,8 @@ async def asked_parameters(
             continue
         measure = measure_of(condition.measure, condition.version)
         parameters = parameters_of(measure, condition.parameters)
+        if measure.judges_synthetic:
+            parameters = replace(parameters, synthetic=None if is_drawn else COMPARED["synthetic"])
         parameters = with_references(
             parameters,
             lambda reference, own=criterion: _filled(own, slots, datasets, reference),  # type: ignore[misc]

@@ -57,7 +57,7 @@ async def read_drawn_release(
             # No rule changes what is drawn: a label of it is what it is in the dataset.
             levels[published.attribute] = 0
         rows = await asyncio.to_thread(rows_of, parquet, table, levels)
-        made = DrawnRelease(rows, mechanism.name, published, may_suppress_records(rule))
+        made = DrawnRelease(rows, mechanism.name, published, may_suppress_records(rule), levels)
         return made, bytes_of_table(rows)
 
     drawn: DrawnRelease = await loader.release(tenant, release, "drawn release", load)

@@ -56,6 +56,7 @@ def test_copied_rows_are_told_first_and_the_leak_is_found(judge, tmp_path):
     assert "Assumed: a row is a person, and the rows held out are independent" in out
     html = page.read_text()
     assert first in html
+    assert "by the first two principal components of the original" in html
     assert "src=" not in html
 
 

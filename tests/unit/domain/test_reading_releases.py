@@ -36,7 +36,7 @@ def test_measures_that_look_at_quasi_identifiers_alone_read_the_classes_of_drawn
 
 def test_the_page_names_the_measures_that_read_a_drawn_release():
     page = (Path(__file__).parents[3] / "docs" / "mechanisms.md").read_text()
-    for reads in ("classes", "matrix", "matrix_and_prior", "retention", "samples", "rows"):
+    for reads in ("classes", "matrix", "matrix_and_prior", "retention", "samples", "rows", "table"):
         (line,) = re.findall(rf"^\| `{reads}` \|.*\|(.*)\|$", page, re.MULTILINE)
         assert set(re.findall(r"`(\w+)`", line)) == {own.name for own in MEASURES if reads in own.reads}
 
