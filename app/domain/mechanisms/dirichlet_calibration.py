@@ -147,18 +147,21 @@ def _calibrated(
     return Calibration(pure.alpha, 0.0, n, "exact_tail")
 
 
-def proven_delta(n: int, cells: int, alpha: Fraction, epsilon: Fraction, certificate: Certificate) -> float:
-    """An upper bound of the probability of a loss above ε with this equal prior, by this certificate.
+def proven_delta(
+    n: int, shape: Mapping[Fraction, int], alpha: Fraction, epsilon: Fraction, certificate: Certificate
+) -> float:
+    """An upper bound of the probability of a loss above ε with this least prior, by this certificate.
 
-    1 where it proves nothing: a prior below n / γ by ``pure``, one person or e^ε ≤ 3 by a reference sample.
+    1 where it proves nothing: a prior below n / γ by ``pure``, one person, e^ε ≤ 3 or unequal priors by a
+    reference sample.
     """
     gamma = lower_gamma(epsilon)
     if alpha >= _raised(Decimal(n) / gamma):
         return 0.0
     if certificate == "exact_tail":
-        return Tails(n, ((alpha, cells),), gamma).bound()
-    if certificate == "reference_sample" and n > 1 and gamma > 2:
-        return min(1.0, reference_bound(n, cells, alpha, gamma))
+        return Tails(n, _priors(alpha, tuple(shape.items())), gamma).bound()
+    if certificate == "reference_sample" and n > 1 and gamma > 2 and len(shape) == 1:
+        return min(1.0, reference_bound(n, sum(shape.values()), alpha, gamma))
     return 1.0
 
 
@@ -407,17 +410,22 @@ def sampled_delta(
 def fewer_kept(inclusion: Mapping[float, int], kept: int) -> float:
     """An upper bound of the probability that fewer than so many cells are kept, each by its chance."""
     if sum(inclusion.values()) <= _EXACT_CELLS:
-        law = np.ones(1)
-        for f, many in inclusion.items():
-            for _ in range(many):
-                law = np.convolve(law, (1 - f, f))
-        return min(1.0, float(law[:kept].sum()) * (1 + 1e-12))
+        return min(1.0, float(_law_of_kept(tuple(inclusion.items()))[:kept].sum()) * (1 + 1e-12))
     chances, cells = np.array(list(inclusion)), np.array(list(inclusion.values()))
     exponents = (
         float(cells @ np.log1p(chances * math.expm1(-s))) + s * (kept - 1)
         for s in np.geomspace(1e-3, 30, 400)
     )
     return min(1.0, math.exp(min(exponents)) * (1 + 1e-9))
+
+
+@lru_cache(maxsize=16)
+def _law_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
+    law = np.ones(1)
+    for f, many in inclusion:
+        for _ in range(many):
+            law = np.convolve(law, (1 - f, f))
+    return law
 
 
 def noise_share(n: int, total: float) -> float:

@@ -1,14 +1,15 @@
 """Dirichlet-multinomial synthesis: the people of public partitions, with one attribute drawn anew.
 
 How many people each combination of the partition's attributes has is public and published exactly. In each
-partition as many people are drawn as it has, by a Pólya urn of its people and of a prior that is equal for
-all values that the drawn attribute can have (Machanavajjhala (2008), chapter 4, corrected; earlier in
-Machanavajjhala et al. (2008)). Values are those of a public hierarchy, at the level of a public rule.
+partition as many people are drawn as it has, by a Pólya urn of its people and of a prior for each cell that
+the drawn attribute can have (Machanavajjhala (2008), chapter 4, corrected; earlier in Machanavajjhala et al.
+(2008)). Cells are the values of a public hierarchy at the level of a public rule, or those of a public list.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -18,7 +19,7 @@ import numpy as np
 from annotated_types import Ge, Le, MaxLen, doc
 
 from app.domain.arrays import Ints, Longs
-from app.domain.catalogue.catalogue_types import ColumnName
+from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, DatasetRef
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.dirichlet_calibration import (
@@ -27,6 +28,8 @@ from app.domain.mechanisms.dirichlet_calibration import (
     lower_gamma,
     noise_share,
     proven_delta,
+    sampled_delta,
+    sampled_domain,
 )
 from app.domain.mechanisms.dirichlet_guarantees import guarantees_of, warnings_of
 from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY
@@ -42,6 +45,7 @@ from app.domain.mechanisms.private_release import (
     rule_faults,
     why_no_public_rule,
 )
+from app.domain.mechanisms.public_cells import PublicCells
 from app.domain.mechanisms.public_domains import why_undeclared
 from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed, shown_attributes
 from app.domain.tables.distinct import DistinctRows, distinct_rows
@@ -49,11 +53,14 @@ from app.domain.tables.table import no_attribute
 
 PLACES: Final = 12
 """Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
+LEAST_EPSILON: Final = Fraction(1, 10_000)
 SLOW: Final = 2.5
 MOST_SQUARES: Final = 500_000
 """With a smaller e^ε − 1 no count is far above its cap, and tails are long: they are summed while the squares
 of the different sizes add up to so many for each value."""
 SECONDS_PER_SIZE: Final = 0.02
+SECONDS_PER_CELL: Final = 2e-8
+"""Of each partition, where cells are kept by chance."""
 SECONDS_PER_PERSON: Final = 5e-7
 BYTES_PER_PERSON: Final = 100
 
@@ -97,6 +104,27 @@ class DirichletMultinomial:
         ),
     ] = "pure"
     rule_is_public: RuleIsPublic = False
+    domain: Annotated[
+        DatasetRef | None,
+        ADDED_LATER,
+        doc(
+            "A dataset that lists, from public knowledge alone, the values that can be drawn, in a column named "
+            "as the attribute; null: all declared ones, with equal priors. Who has another value is drawn as "
+            "suppressed. It may have columns of numbers up to a million: `prior`, relative to others; "
+            "`inclusion`, the probability that a value is kept that nobody of a partition has, which ε pays for; "
+            "`density`, of the value in its part."
+        ),
+    ] = None  # fmt: skip
+    coarsen: Annotated[
+        int,
+        Ge(0),
+        Le(50),
+        ADDED_LATER,
+        doc(
+            "People are drawn in parts, so many levels above the values; in a part every drawn person is placed "
+            "by the density of the list, or evenly without one."
+        ),
+    ] = 0
 
     def __post_init__(self) -> None:
         require_private(self, self.epsilon)
@@ -127,27 +155,74 @@ class PublishedDirichletMultinomial(PublishedPrivately):
     epsilon: Annotated[float, doc("ε of the guarantee.")]
     delta: Annotated[float, doc("δ of the guarantee, of a partition.")]
     certificate: Annotated[Certificate, doc("What proves it.")]
-    cells: Annotated[int, doc("Values that could be drawn.")]
+    cells: Annotated[int, doc("Values or parts that could be drawn, and the one outside, if there is one.")]
     sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
-    priors: Annotated[tuple[float, ...], doc("α of each: a value of k is expected of (k + α)·n/(n + K·α).")]
+    priors: Annotated[
+        tuple[float, ...],
+        doc("α of each, the least of a value: one of k is expected of (k + α)·n/(n + K·α), if α is equal."),
+    ]
+    domain: Annotated[str, doc("The public list of the values; empty: all declared ones.")] = ""
+    coarsen: Annotated[int, doc("Levels between drawn parts and the values that people are placed at.")] = 0
+    outside: Annotated[bool, doc("Whether a suppressed value is of people outside of the list.")] = False
 
 
 @lru_cache(maxsize=2**14)
 def prior_of(
-    n: int, cells: int, epsilon: Fraction, delta: Fraction, certificate: Certificate
+    n: int,
+    shape: tuple[tuple[int, int], ...],
+    epsilon: Fraction,
+    delta: Fraction,
+    certificate: Certificate,
+    chances: tuple[tuple[float, int], ...] = (),
 ) -> tuple[Fraction, float] | None:
     """The least prior found whose urn draws words of 64 bits, and its δ; None if there is none.
 
-    Where 12 decimal places are too many it is rounded up to fewer and proved anew, else that of ``pure`` is.
+    ``shape`` says how many cells have which multiple of it, ``chances`` how many are kept with which probability,
+    if not all are. Where 12 decimal places are too many it is rounded up to fewer and proved anew, else that of
+    ``pure`` is.
     """
-    choices = [calibrate(n, cells, epsilon, delta, own).alpha for own in (certificate, "pure")]
+    if chances:
+        return _sampled_prior(n, epsilon, delta, dict(chances))
+    units = sum(multiple * many for multiple, many in shape)
+    weights = {Fraction(multiple): many for multiple, many in shape}
+    cells = sum(weights.values())
+    choices = [calibrate(n, cells, epsilon, delta, own, weights).alpha for own in (certificate, "pure")]
     for scale in (10**places for places in range(PLACES, -1, -1)):
         for alpha in (Fraction(math.ceil(own * scale), scale) for own in choices):
-            if is_drawable(n, alpha, cells):
-                proven = proven_delta(n, cells, alpha, epsilon, certificate)
+            if is_drawable(n, alpha, units):
+                proven = proven_delta(n, weights, alpha, epsilon, certificate)
                 if Fraction(proven) <= delta:
                     return alpha, proven
     return None
+
+
+def _sampled_prior(
+    n: int, epsilon: Fraction, delta: Fraction, chances: Mapping[float, int]
+) -> tuple[Fraction, float] | None:
+    """The same of sampled cells, by exact tails: ε is what is left of the whole for those that are kept.
+
+    A prior of at most c in every cell costs c·ln 2, and the least chance f costs ln 1/f: for c = 1, 2, … until
+    the prior that the rest of ε needs is no greater.
+    """
+    most = 1
+    while (left := left_of(epsilon, chances, most)) >= LEAST_EPSILON:
+        found = sampled_domain(n, chances, left, delta).alpha
+        for scale in (10**places for places in range(PLACES, -1, -1)):
+            alpha = Fraction(math.ceil(found * scale), scale)
+            if alpha <= most and is_drawable(n, alpha, sum(chances.values())):
+                gamma = lower_gamma(left)
+                is_pure = alpha * Fraction(gamma) >= n
+                proven = 0.0 if is_pure else sampled_delta(n, chances, alpha, gamma)[0]
+                if Fraction(proven) <= delta:
+                    return alpha, proven
+        most = max(most + 1, math.ceil(found))
+    return None
+
+
+def left_of(epsilon: Fraction, chances: Mapping[float, int], most: int) -> Fraction:
+    """ε − ln 1/f − c·ln 2, rounded down to nine places."""
+    spent = most * math.log(2) - math.log(min(chances))
+    return Fraction(math.floor((epsilon - Fraction(spent * (1 + 1e-12))) * 10**9), 10**9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +255,8 @@ class _People:
                 "All attributes that are shown are in the partition: none is drawn.",
                 "Leave out of the partition the one attribute that is not public.",
             )
-        cells = math.prod(len(own.domain) for own in drawn)
         if len(drawn) > 1:
+            cells = math.prod(len(own.context.table.hierarchies[own.column].leaves) for own in drawn)
             raise InvalidInput.of(
                 pointer,
                 "several-drawn",
@@ -191,12 +266,12 @@ class _People:
                 "Name those that are public, suppress others by a rule, or make one attribute of them with a "
                 "hierarchy that declares its values.",
             )
-        if cells == 1:
+        if len(drawn[0].cells.nodes) == 1:
             raise InvalidInput.of(
                 pointer,
                 "one-value",
                 f"{drawn[0].name!r} can have one value only: everybody has it, and nothing is drawn.",
-                "Draw another attribute, or give a rule with a less general level.",
+                "Draw another attribute, or give a rule with a less general level, or coarsen less.",
             )
         return drawn[0]
 
@@ -206,11 +281,33 @@ class _People:
         return self.context.table.attributes[self.column]
 
     @cached_property
-    def domain(self) -> Ints:
-        """(K,) the nodes that can be drawn, ascending: those of all declared values at the rule's level."""
-        hierarchy = self.context.table.hierarchies[self.column]
-        found = hierarchy.ancestors_at(levels_of(self.context)[self.column])[hierarchy.leaves]
-        return np.unique(found).astype(np.int32)
+    def cells(self) -> PublicCells:
+        """What people are drawn from."""
+        asked, tree = self.asked, self.context.table.hierarchies[self.column]
+        level = levels_of(self.context)[self.column]
+        listed = None if asked.domain is None else self.context.lists.get(asked.domain)
+        if asked.domain is not None and listed is None:
+            message = "There is no such list here: the mechanism is asked for without its datasets."
+            raise InvalidInput.of("/mechanism/domain", "no-list", message, "Leave the domain out.")
+        if level + asked.coarsen >= max(tree.height, 1):
+            message = f"The hierarchy of {self.name!r} has no such level below the one that suppresses."
+            raise InvalidInput.of("/mechanism/coarsen", "no-level", message, "Coarsen by fewer levels.")
+        found = PublicCells.of(tree, level, asked.coarsen, listed, self.name)
+        if found.chances and found.units > len(found.nodes):
+            raise InvalidInput.of(
+                "/mechanism/domain",
+                "unequal-priors",
+                "Cells that are kept by chance are proved for equal priors only.",
+                "Leave out one of the columns prior and inclusion.",
+            )
+        if found.chances and asked.certificate == "reference_sample":
+            raise InvalidInput.of(
+                "/mechanism/certificate",
+                "certificate-of-all-cells",
+                "A reference sample is no proof where cells are kept by chance.",
+                "Choose exact_tail or pure, or leave out the column inclusion.",
+            )
+        return found
 
     @cached_property
     def shown(self) -> Ints:
@@ -238,13 +335,23 @@ class _People:
     def prior(self, n: int, epsilon: float) -> tuple[Fraction, float] | None:
         """Of one size, with this ε; where tails are too much work by ``pure``."""
         certificate = "pure" if self.is_work(float(n) ** 2, epsilon) else self.asked.certificate
-        delta = as_written(self.asked.delta)
-        return prior_of(n, len(self.domain), as_written(epsilon), delta, certificate)
+        delta = as_written(self.asked.delta if certificate != "pure" else 0.0)
+        return prior_of(n, self.cells.shape, as_written(epsilon), delta, certificate, self.cells.chances)
 
     def is_work(self, squares: float, epsilon: float) -> bool:
         """Whether the tails of sizes with this sum of squares are too many to be summed."""
-        is_slow = self.asked.certificate == "exact_tail" and math.expm1(epsilon) <= SLOW
-        return is_slow and squares > MOST_SQUARES * len(self.domain)
+        chances, left = dict(self.cells.chances), as_written(epsilon)
+        left = left_of(left, chances, 1) if chances else left
+        is_slow = self.asked.certificate == "exact_tail" and math.expm1(max(left, 0)) <= SLOW
+        return is_slow and squares > MOST_SQUARES * len(self.cells.nodes)
+
+    def share(self, n: int, alpha: Fraction) -> float:
+        """How many of n drawn people are expected to be of the prior; of sampled cells, at most.
+
+        The share is concave in the number of cells that are kept; n cells more than by chance are, at most.
+        """
+        kept = min(sum(own * many for own, many in self.cells.chances) + n, len(self.cells.nodes))
+        return noise_share(n, float(alpha) * (kept if self.cells.chances else self.cells.units))
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -255,7 +362,13 @@ class _People:
             remedy = "Give an epsilon of 1.3 or more, or the certificate pure with a delta of 0."
             found.append(Fault("/mechanism/certificate", "too-much-work", message, remedy))
         elif None in self.priors:
-            message = f"The prior of {len(self.domain):,} values is too large to be drawn from exactly."
+            message = f"The prior of {len(self.cells.nodes):,} values is too large to be drawn from exactly."
+            if self.cells.chances:
+                least = min(self.cells.chances)[0]
+                message = (
+                    "The epsilon is too small: cells that are kept with a probability of "
+                    f"{least:g} alone cost {math.log(2 / least):.4g} of it."
+                )
             remedy = "Give a greater epsilon, another certificate, or a rule with a more general level."
             found.append(Fault("/mechanism/epsilon", "too-much-noise", message, remedy))
         return tuple(found)
@@ -263,32 +376,35 @@ class _People:
     @property
     def numbers(self) -> dict[str, float]:
         """The constants of a plan: those of priors only where nothing is in the way."""
-        (sizes, times), cells = self.sizes, len(self.domain)
+        sizes, times = self.sizes
         median = int(sizes[np.searchsorted(np.cumsum(times), times.sum() // 2, side="right")])
         found: dict[str, float] = {
             "partitions": int(times.sum()),
             "partitions_of_one": int(times[sizes == 1].sum()),
             "size_median": median,
             "size_greatest": int(sizes[-1]),
-            "values": cells,
+            "values": len(self.cells.nodes),
         }
         for epsilon in EPSILONS_COMPARED:
             prior = self.prior(median, epsilon)
-            share = 1.0 if prior is None else noise_share(median, cells * float(prior[0]))
+            share = 1.0 if prior is None else self.share(median, prior[0])
             found[f"noise_share_at_epsilon_{epsilon:g}"] = share
         if self.faults:
             return found
         proven = [own for own in self.priors if own is not None]
         alphas, deltas = np.array([float(own) for own, _ in proven]), [own for _, own in proven]
         of_table = sum(Fraction(own) * many for own, many in zip(deltas, times.tolist(), strict=True))
-        totals = cells * alphas
+        shares = [self.share(n, own) for n, (own, _) in zip(sizes.tolist(), proven, strict=True)]
+        # Where a cell need not be kept, an output with nobody in it tells more: what is paid for that.
+        of_chance = max((-math.log(own) for own, _ in self.cells.chances), default=0.0)
+        of_kept = np.ceil(alphas) * math.log(2) if self.cells.chances else np.zeros(len(alphas))
         return found | {
             "alpha_least": float(alphas.min()),
             "alpha_greatest": float(alphas.max()),
-            "greatest_loss": float(np.log1p(sizes / alphas).max()),
+            "greatest_loss": float((np.log1p(sizes / alphas) + of_kept).max()) + of_chance,
             "delta_of_partition": max(deltas),
             "delta_of_table": min(1.0, not_less(Fraction(of_table))),
-            "noise_share": float(np.average(totals / (sizes + totals), weights=sizes * times)),
+            "noise_share": float(np.average(shares, weights=sizes * times)),
         }
 
 
@@ -303,20 +419,22 @@ def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> st
 def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
     people, n = _People.of(context, parameters), context.table.n_records
     missing, numbers, asked = people.faults, people.numbers, parameters
-    described = (context, people.name, asked.partition, numbers, asked.epsilon, asked.delta)
+    described = (people.name, numbers, asked.epsilon, people.cells)
     return MechanismPlan(
         constants=numbers,
         missing=missing,
-        seconds=SECONDS_PER_SIZE * len(people.sizes[0]) + SECONDS_PER_PERSON * n,
+        seconds=SECONDS_PER_SIZE * len(people.sizes[0])
+        + SECONDS_PER_PERSON * n
+        + SECONDS_PER_CELL * len(people.partitions.counts) * len(people.cells.nodes) * bool(people.cells.chances),
         bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
-        guarantees=() if missing else guarantees_of(*described),
-        warnings=() if missing else tuple(warnings_of(people.name, numbers, asked.epsilon)),
+        guarantees=() if missing else guarantees_of(context, asked.partition, asked.delta, *described),
+        warnings=() if missing else tuple(warnings_of(*described)),
     )
 
 
 def _bars(context: MechanismContext, parameters: DirichletMultinomial) -> tuple[Fault, ...]:
     people = _People.of(context, parameters)
-    if np.isin(people.shown[:, people.column], people.domain).all():
+    if (people.cells.of_node[people.shown[:, people.column]] >= 0).all():
         return ()
     message = f"Some records have no declared value of {people.name!r}: it is missing, or more general."
     remedy = "Leave these records out, or map missing values to a declared value of their own in the data."
@@ -336,19 +454,24 @@ def _draw(
     order = np.argsort(people.partitions.inverse, kind="stable")
     of_size = np.searchsorted(sizes, people.partitions.counts)
     parts = np.array([own.as_integer_ratio() for own in alphas], dtype=np.int64)[of_size]
-    urns = Urns(people.partitions.counts, parts[:, 0], parts[:, 1], len(people.domain))
-    cells = np.searchsorted(people.domain, people.shown[order, column]).astype(np.int32)
+    counts, cells = people.partitions.counts, people.cells
     columns = [people.shown[order, j] for j in range(context.table.n_attributes)]
-    columns[column] = people.domain[urns.drawn(cells, bits)]
+    of_people = cells.of_node[columns[column]]
+    units, of_units = cells.prior_units(of_people, np.cumsum(counts) - counts, bits)
+    urns = Urns(counts, parts[:, 0], parts[:, 1], units)
+    columns[column] = cells.shown(urns.drawn(of_people, bits, of_units), bits)
     published = PublishedDirichletMultinomial(
         attribute=people.name,
         partition=parameters.partition,
         epsilon=parameters.epsilon,
         delta=parameters.delta,
         certificate=parameters.certificate,
-        cells=len(people.domain),
+        cells=len(cells.nodes),
         sizes=tuple(sizes.tolist()),
         priors=tuple(map(float, alphas)),
+        domain=parameters.domain or "",
+        coarsen=parameters.coarsen,
+        outside=cells.has_outside,
     )
     return Drawn(tuple(columns), published)
 

@@ -51,7 +51,8 @@ class MechanismContext:
     have; ``rule_is_of_data`` says that the rule is known to depend on records: a search in the data found it,
     or it may suppress some. ``releases`` are those that readers will have of somebody, this one included, at
     most: groups are tested for who has so many. ``origins`` are those of declared hierarchies by attribute;
-    ``numeric`` are the attributes whose values are numbers, however these are written.
+    ``numeric`` are the attributes whose values are numbers, however these are written. ``lists`` are the tables
+    of datasets that the parameters name, by name: public lists, none of which is made of the same upload.
     """
 
     table: Table
@@ -61,6 +62,7 @@ class MechanismContext:
     releases: int = 1
     origins: Mapping[str, Origin] = field(default_factory=dict)
     numeric: frozenset[str] = frozenset()
+    lists: Mapping[str, Table] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,214 @@
+"""The cells that people are drawn from: all declared values, those of a public list, or coarser parts of them.
+
+A list names values of the attribute, and may say of each how much prior it has, with which probability it is
+kept where nobody is (Machanavajjhala (2008), algorithm 5), and how dense it is in its part (theorem 4.4). Who
+has a value that is not in it is in the cell "outside", which is shown as suppressed: otherwise totals would
+tell how many these are. Numbers count in millionths, rounded up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+import numpy as np
+
+from app.domain.arrays import Bools, Ints, Longs
+from app.domain.errors import InvalidInput
+from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
+from app.domain.mechanisms.exact_noise import uniform_below
+from app.domain.mechanisms.mechanism import Bits
+from app.domain.tables.table import Table
+
+UNIT: Final = 10**6
+NUMBERS: Final = ("prior", "inclusion", "density")
+"""Columns that a list may have beside the values; those that it lacks are 1."""
+_GREATEST: Final = 10**6
+_EXACT_MULTIPLES: Final = 8
+_POINTER: Final = "/mechanism/domain"
+
+
+@dataclass(frozen=True, eq=False)
+class PublicCells:
+    """K cells in the order of their nodes, "outside" first, where there is such a cell.
+
+    Parameters
+    ----------
+    nodes
+        (K,) the value or the part that each cell is; ``TOP`` is outside.
+    of_node
+        (nodes,) the cell of each node that a record can show, else −1.
+    multiples
+        (K,) how many times the least prior each has.
+    inclusion
+        (K,) probabilities to be kept where nobody is, in millionths.
+    values, parts, densities
+        (V,) the values that are shown of drawn people, the cell of each, ascending, and its density there.
+    is_listed
+        Whether a list says so.
+    """
+
+    nodes: Ints
+    of_node: Ints
+    multiples: Longs
+    inclusion: Longs
+    values: Ints
+    parts: Longs
+    densities: Longs
+    is_listed: bool
+
+    @classmethod
+    def of(cls, hierarchy: Hierarchy, level: int, above: int, listed: Table | None, name: str) -> PublicCells:
+        """The cells of the attribute ``name``, shown at a level and drawn ``above`` it.
+
+        InvalidInput for a list that is none of such values, or whose numbers are no positive ones.
+        """
+        becomes = hierarchy.ancestors_at(level)
+        every = np.unique(becomes[hierarchy.leaves]).astype(np.int32)
+        values, numbers = every, dict.fromkeys(NUMBERS, np.full(len(every), UNIT, dtype=np.int64))
+        if listed is not None:
+            values, numbers = _read(listed, name, hierarchy, becomes, every)
+        nodes, parts = np.unique(hierarchy.ancestors_at(level + above)[values], return_inverse=True)
+        # Without a column of priors they are even over the cells, not over the values in these.
+        priors = np.zeros(len(nodes), dtype=np.int64)
+        np.add.at(priors, parts, numbers["prior"])
+        is_even = listed is None or "prior" not in listed.attributes
+        multiples = np.ones_like(priors) if is_even else _in_few_sizes(-(-priors // priors.min()))
+        inclusion = np.full(len(nodes), UNIT, dtype=np.int64)
+        np.minimum.at(inclusion, parts, numbers["inclusion"])
+        densities = numbers["density"] if above else np.full(len(values), UNIT, dtype=np.int64)
+        if not np.bincount(parts, densities).all():
+            raise _fault("empty-part", "A part has no density.", "Give one of its values a density above 0.")
+        outside = int(len(values) < len(every))
+        of_node: Ints = np.full(hierarchy.n_nodes, outside - 1, dtype=np.int32)
+        of_node[values] = parts + outside
+        order = np.argsort(parts, kind="stable")
+        first = ([TOP], [1], [UNIT], [TOP], [0], [UNIT])
+        columns = (nodes, multiples, inclusion, values[order], parts[order] + outside, densities[order])
+        if outside:
+            columns = tuple(np.concatenate(own) for own in zip(first, columns, strict=True))
+        nodes, multiples, inclusion, values, parts, densities = columns
+        shown = values.astype(np.int32), parts, densities
+        return cls(nodes.astype(np.int32), of_node, multiples, inclusion, *shown, listed is not None)
+
+    @property
+    def has_outside(self) -> bool:
+        """Whether there is a cell of the values that are not in the list."""
+        return self.nodes[0] == TOP
+
+    @property
+    def units(self) -> int:
+        """The prior of all cells as a multiple of the least."""
+        return int(self.multiples.sum())
+
+    @property
+    def shape(self) -> tuple[tuple[int, int], ...]:
+        """How many cells have which multiple of the least prior, ascending."""
+        return tuple(sorted(Counter(self.multiples.tolist()).items()))
+
+    @property
+    def chances(self) -> tuple[tuple[float, int], ...]:
+        """How many cells are kept with which probability, ascending; none where all cells are kept."""
+        found = tuple(sorted(Counter(self.inclusion.tolist()).items()))
+        return tuple((own / UNIT, many) for own, many in found) if found[0][0] < UNIT else ()
+
+    def prior_units(
+        self, of_people: Ints, starts: Longs, bits: Bits
+    ) -> tuple[Longs | int, Callable[[Longs, Longs], Longs]]:
+        """How many units of prior each partition has, (p,) or all, and the cells of units, as an urn takes them.
+
+        Where cells are kept by chance, those in which somebody is are kept as well; ``starts`` are where the
+        partitions begin in the people's cells.
+        """
+        ends = np.cumsum(self.multiples)
+        if not self.chances:
+            return self.units, lambda urns, units: np.searchsorted(ends, units, side="right")
+        (by_chance,) = np.nonzero(self.inclusion < UNIT)
+        chances = self.inclusion[by_chance].astype(np.uint64)
+        found: list[Longs] = []
+        for people in np.split(of_people, starts[1:]):
+            is_kept: Bools = np.ones(len(self.nodes), dtype=bool)
+            is_kept[by_chance] = uniform_below(len(by_chance), UNIT, bits) < chances
+            is_kept[people] = True
+            found.append(np.flatnonzero(is_kept))
+        kept, many = np.concatenate(found), np.array([len(own) for own in found])
+        begins = np.cumsum(many) - many
+        return many, lambda urns, units: kept[begins[urns] + units]
+
+    def shown(self, drawn: Ints, bits: Bits) -> Ints:
+        """The values that drawn people show: one of their cell by the densities in it."""
+        if len(self.values) == len(self.nodes):
+            return self.values[drawn]
+        ends = np.cumsum(self.densities)
+        last = ends[np.searchsorted(self.parts, np.arange(len(self.nodes)), side="right") - 1]
+        first = np.concatenate([[0], last[:-1]])
+        within = uniform_below(len(drawn), (last - first)[drawn].astype(np.uint64), bits)
+        return self.values[np.searchsorted(ends, first[drawn] + within.astype(np.int64), side="right")]
+
+
+def _read(
+    listed: Table, name: str, hierarchy: Hierarchy, becomes: Ints, every: Ints
+) -> tuple[Ints, dict[str, Longs]]:
+    """The values of a list, ascending, and their numbers."""
+    if name not in listed.attributes:
+        raise _fault(
+            "unknown-attribute",
+            f"The list has no column {name!r}.",
+            "Name its column of values as the attribute that is drawn.",
+        )
+    j = listed.position(name)
+    labels = listed.hierarchies[j].labels
+    nodes = np.array([UNKNOWN if own is None else own for own in map(hierarchy.node_of, labels)])
+    found = nodes[listed.codes[:, j]]
+    is_wrong = (found < 0) | (listed.codes[:, j] == TOP) | ~np.isin(becomes[found], every)
+    if is_wrong.any():
+        raise _fault(
+            "unknown-value",
+            f"Row {int(np.argmax(is_wrong))} of the list has no declared value of {name!r}, or one above the "
+            "level that is shown.",
+            "Name values of its hierarchy, at the level of the rule.",
+        )
+    values, rows = np.unique(becomes[found], return_index=True)
+    if len(values) < len(found):
+        raise _fault("repeated-value", "The list has a value twice.", "Give one row to each value.")
+    return values.astype(np.int32), {own: _numbers(listed, own)[rows] for own in NUMBERS}
+
+
+def _numbers(listed: Table, name: str) -> Longs:
+    """A column in millionths, rounded up; 1 where there is no such column."""
+    if name not in listed.attributes:
+        return np.full(listed.n_records, UNIT, dtype=np.int64)
+    j = listed.position(name)
+    codes = listed.codes[:, j]
+    greatest = 1 if name == "inclusion" else _GREATEST
+    found = np.full(listed.hierarchies[j].n_nodes, -1, dtype=np.int64)
+    for node in np.unique(codes[codes != TOP]).tolist():
+        try:
+            number = Decimal(listed.hierarchies[j].labels[node])
+        except InvalidOperation:
+            continue
+        if number.is_finite() and 0 <= number <= greatest and (number > 0 or name == "density"):
+            found[node] = int(-(-number * UNIT // 1)) if number else 0
+    is_wrong = found[codes] < 0
+    if is_wrong.any():
+        least = "at least" if name == "density" else "above"
+        raise _fault(
+            "out-of-range",
+            f"Row {int(np.argmax(is_wrong))} of the list has no {name}, or one out of range.",
+            f"Give each value a decimal number {least} 0 and at most {greatest:,}.",
+        )
+    return found[codes]
+
+
+def _in_few_sizes(multiples: Longs) -> Longs:
+    """Whole multiples rounded up to three binary digits: each size that there is costs a proof."""
+    digits = np.frexp(multiples.astype(np.float64))[1] - 3
+    steps = np.left_shift(1, np.where(multiples > _EXACT_MULTIPLES, digits, 0))
+    return np.asarray(-(-multiples // steps) * steps)
+
+
+def _fault(code: str, message: str, remedy: str) -> InvalidInput:
+    return InvalidInput.of(_POINTER, code, message, remedy)
