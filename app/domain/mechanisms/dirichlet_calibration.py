@@ -12,7 +12,7 @@ there are. Tables that differ in the cell of one person are neighbours. γ = e^�
 
 The search for α is in floating point; what is returned is proven for the rational α that is returned.
 
-**First term.** Its logarithm is computed to sixty digits; lnΓ is Stirling's series from 40 on, whose error is
+**First term.** Its logarithm is computed to forty-two digits; lnΓ is Stirling's series from 40 on, whose error is
 below its first omitted term, 10⁻²⁸ here.
 
 **Further terms.** With a = x + α and b = n − x + (the others' prior), P(j+1) / P(j) is
@@ -48,10 +48,15 @@ Certificate = Literal["pure", "exact_tail", "reference_sample"]
 GRID: Final = 10**12
 """Priors are multiples of 1 / GRID."""
 _DIGITS: Final = 60
+_DIGITS_OF_LOGARITHMS: Final = 42
+"""They are below 10¹² each, so that their sum is right to some 10⁻²⁹ but for their own errors."""
 _DOUBT: Final = Decimal("1e-20")
 _ROUND: Final = 2.0**-53
 _ALL_COUNTS: Final = 64
-"""Up to so many counts x all are looked at; beyond them the bound for many people ends the search."""
+"""Up to so many counts x a search in floating point looks at all of them."""
+_STEPS: Final = 100
+"""So many priors above the one that a search found are tried before another search."""
+_SLOPES: Final = np.geomspace(1e-3, 30, 400)
 _EXACT_CELLS: Final = 2000
 """Up to so many cells the number of those kept is enumerated, else it is bounded by Chernoff's inequality."""
 
@@ -169,45 +174,67 @@ def _by_reference(n: int, cells: int, gamma: Decimal, delta: Fraction) -> Calibr
     """By bisection for the reference sample; None where it does not apply, or helps nothing."""
     if gamma <= 2:
         return None
-    high = float(Decimal(n) / gamma)
-    low, top = 1e-12, high
-    while high - low > 1e-12 * high:
-        middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
-        near = reference_bound(n, cells, Fraction(middle), gamma, proven=False)
-        low, high = (middle, high) if near > float(delta) else (low, middle)
-    alpha = _raised(Decimal(high))
-    while alpha < top:
-        reached = reference_bound(n, cells, alpha, gamma)
-        if Fraction(reached) <= delta:
-            return Calibration(alpha, reached, None, "reference_sample")
-        alpha = Fraction(math.ceil(alpha * GRID * (1 + Fraction(1, 10**9))), GRID)
+    top = float(Decimal(n) / gamma)
+    # Nearly always one person makes it greatest: what that leaves undecided all numbers of people decide.
+    for most in (1, n):
+        low, high = 1e-12, top
+        while high - low > 1e-12 * high:
+            middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
+            near = _near_reference(n, cells, middle, float(gamma), most)
+            low, high = (middle, high) if near > float(delta) else (low, middle)
+        alpha = _raised(Decimal(high))
+        for _ in range(_STEPS if most == 1 else GRID):
+            if alpha >= top:
+                break
+            reached = reference_bound(n, cells, alpha, gamma)
+            if Fraction(reached) <= delta:
+                return Calibration(alpha, reached, None, "reference_sample")
+            alpha = Fraction(math.ceil(alpha * GRID * (1 + Fraction(1, 10**9))), GRID)
     return None
 
 
-def reference_bound(n: int, cells: int, alpha: Fraction, gamma: Decimal, proven: bool = True) -> float:
+def _near_reference(n: int, cells: int, alpha: float, gamma: float, most: int) -> float:
+    """The left side of the reference sample in floating point, over at most so many people of a cell."""
+    others, log, greatest = (cells - 1) * alpha, math.lgamma, -math.inf
+    fixed = log(n + 1) + log(n + alpha + others) - log(2 * n + alpha + others)
+    for x in range(min(most, n) + 1):
+        count = gamma * (alpha + max(0, x - 1))
+        if count >= n:
+            break
+        own = (
+            log(x + count + alpha) - log(x + alpha) - log(count + 1) + log(2 * n - x - count + others)
+            - log(n - x + others) - log(n - count + 1)
+        )  # fmt: skip
+        if x > _ALL_COUNTS and own < greatest:
+            break
+        greatest = max(greatest, own)
+    return 2 * cells * (gamma + 1) / (gamma - 1) * math.exp(fixed + greatest)
+
+
+def reference_bound(n: int, cells: int, alpha: Fraction, gamma: Decimal) -> float:
     """2K·e^ε / (e^ε − 2) · ρ(n, n, α, (K − 1)α, γ): the left side of the reference sample."""
-    found = rho(n, n, alpha, (cells - 1) * alpha, gamma, proven)
+    found = rho(n, n, alpha, (cells - 1) * alpha, gamma)
     factor = 2 * cells * float((gamma + 1) / (gamma - 1))
     return factor * found * (1 + 16 * _ROUND)
 
 
-def rho(
-    n: int, m: int, alpha: Fraction, others: Fraction, gamma: Decimal | float, proven: bool = True
-) -> float:
+def rho(n: int, m: int, alpha: Fraction, others: Fraction, gamma: Decimal | float) -> float:
     """The greatest continued probability of a just unrepresentative count, over x; 0 if none is below m."""
     most = 0.0
     factor = Decimal(gamma)
     prior = float(alpha)
+    # Where the bound for more people holds: f(x) < m, so that x is below this, and n − x + others ≥ 2.
+    can_stop = n - m / factor - 2 >= 2
     for x in range(n + 1):
         with localcontext(Context(prec=_DIGITS)):
             count = factor * (_decimal(alpha) + max(0, x - 1))
         if count >= m:
             break
-        if x > _ALL_COUNTS:
+        if x > 1 and can_stop:
             beyond = _beyond(x, m, prior, float(n + alpha + others), float(factor))
             if beyond <= most:
                 break
-        most = max(most, _probability(m, count, x + alpha, n - x + others, proven))
+        most = max(most, _probability(m, count, x + alpha, n - x + others, proven=True))
     return most
 
 
@@ -258,20 +285,22 @@ class Tails:
             else self.total
         )
         prior, sum_of_all, factor = float(alpha), float(self.n + total), float(self.gamma)
-        most = 0.0
+        none = most = rise = 0.0
         for x in range(self.n + 1):
             with localcontext(Context(prec=_DIGITS)):
                 cap = int(self.gamma * (_decimal(alpha) + max(0, x - 1)))
             if cap >= self.n:
                 yield 0.0
                 return
-            if x > _ALL_COUNTS:
+            if x > 1:
                 beyond = _beyond(x, self.n, prior, sum_of_all, factor)
-                if beyond <= 1e-9 * most:
+                # No further one is then greatest, nor rises most for each person; or they are next to nothing.
+                if beyond <= min(most, rise * x) or (x > _ALL_COUNTS and beyond <= 1e-9 * most):
                     yield beyond
                     return
             tail = upper_tail(self.n, cap + 1, x + alpha, self.n - x + total - alpha, proven)
-            most = max(most, tail)
+            none, most = (none if x else tail), max(most, tail)
+            rise = max(rise, (tail - none) / x) if x else 0.0
             yield tail
 
 
@@ -318,7 +347,7 @@ def _probability(m: int, count: Decimal, a: Fraction, b: Fraction, proven: bool)
             log(m + 1) - log(j + 1) - log(m - j + 1) + log(first + second) - log(first) - log(second)
             + log(first + j) + log(second + m - j) - log(first + second + m)
         )  # fmt: skip
-    with localcontext(Context(prec=_DIGITS)):
+    with localcontext(Context(prec=_DIGITS_OF_LOGARITHMS)):
         first_, second_, all_ = _decimal(a), _decimal(b), _decimal(a + b)
         logarithm = (
             _log_gamma(Decimal(m + 1)) - _log_gamma(count + 1) - _log_gamma(m - count + 1)
@@ -338,8 +367,9 @@ _STIRLING: Final = tuple(
 _HALF_LOG_TWO_PI: Final = Decimal("0.918938533204672741780329736405617639861397473637783412817")
 
 
+@lru_cache(maxsize=2**12)
 def _log_gamma(z: Decimal) -> Decimal:
-    """lnΓ(z), z > 0, with an error below 10⁻²⁷."""
+    """lnΓ(z), z > 0, with an error below 10⁻²⁷; half of a probability is that of one person more."""
     product = Decimal(1)
     while z < 40:
         product *= z
@@ -375,57 +405,63 @@ def sampled_domain(
     start = calibrate(n, sum(inclusion.values()), epsilon, delta, "exact_tail")
     gamma, wanted = lower_gamma(_as_fraction(epsilon)), float(delta)
     low, high = (start.t_star or n) - 1, n
-    best: tuple[float, int] = (0.0, 1)
     while high - low > 1:
         middle = (low + high) // 2
-        found = sampled_delta(n, inclusion, _raised(middle / gamma), gamma)
-        if found[0] <= wanted:
-            high, best = middle, found
-        else:
-            low = middle
+        found = sampled_delta(n, inclusion, _raised(middle / gamma), gamma, proven=False)
+        low, high = (low, middle) if found[0] <= wanted else (middle, high)
+    best: tuple[float, int] = (0.0, 1)
+    while high < n and (best := sampled_delta(n, inclusion, _raised(high / gamma), gamma))[0] > wanted:
+        high += 1
+    if high == n:
+        best = (0.0, 1)
     alpha = _raised(high / gamma)
     spent = float(epsilon) + math.log(1 / min(inclusion)) + math.ceil(alpha) * math.log(2)
     return SampledDomain(alpha, spent * (1 + 1e-14), best[0], best[1], high)
 
 
 def sampled_delta(
-    n: int, inclusion: Mapping[float, int], alpha: Fraction, gamma: Decimal
+    n: int, inclusion: Mapping[float, int], alpha: Fraction, gamma: Decimal, proven: bool = True
 ) -> tuple[float, int]:
-    """The least δ′ found for a prior, and its k₀."""
+    """The least δ′ found for a prior, and its k₀; which that is, a search in floating point says."""
     cells = sum(inclusion.values())
     expected = sum(f * many for f, many in inclusion.items())
 
-    def at(kept: int) -> float:
+    def at(kept: int, proven: bool = False) -> float:
         tails = Tails(n, ((alpha, 1),), gamma, kept * alpha)
-        return min(1.0, fewer_kept(inclusion, kept) + tails.sampled(expected))
+        return min(1.0, fewer_kept(inclusion, kept) + tails.sampled(expected, proven))
 
     low, high = 1, min(cells, max(1, math.ceil(expected)))
     while high - low > 2:
         third = (high - low) // 3
         left, right = at(low + third), at(high - third)
         low, high = (low, high - third) if left <= right else (low + third, high)
-    return min((at(kept), kept) for kept in range(low, high + 1))
+    found = min((at(kept), kept) for kept in range(low, high + 1))
+    return (at(found[1], proven=True), found[1]) if proven else found
 
 
 def fewer_kept(inclusion: Mapping[float, int], kept: int) -> float:
     """An upper bound of the probability that fewer than so many cells are kept, each by its chance."""
     if sum(inclusion.values()) <= _EXACT_CELLS:
         return min(1.0, float(_law_of_kept(tuple(inclusion.items()))[:kept].sum()) * (1 + 1e-12))
-    chances, cells = np.array(list(inclusion)), np.array(list(inclusion.values()))
-    exponents = (
-        float(cells @ np.log1p(chances * math.expm1(-s))) + s * (kept - 1)
-        for s in np.geomspace(1e-3, 30, 400)
-    )
-    return min(1.0, math.exp(min(exponents)) * (1 + 1e-9))
+    exponents = _logarithms_of_kept(tuple(inclusion.items())) + _SLOPES * (kept - 1)
+    return min(1.0, math.exp(float(exponents.min())) * (1 + 1e-9))
 
 
 @lru_cache(maxsize=16)
 def _law_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
+    """(K + 1,) the probability that so many cells are kept."""
     law = np.ones(1)
     for f, many in inclusion:
         for _ in range(many):
             law = np.convolve(law, (1 - f, f))
     return law
+
+
+@lru_cache(maxsize=16)
+def _logarithms_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
+    """ln E[e^(−s·kept)] at the slopes s of Chernoff's inequality."""
+    chances, cells = np.array(inclusion).T
+    return np.asarray(np.log1p(np.expm1(-_SLOPES)[:, None] * chances) @ cells)
 
 
 def noise_share(n: int, total: float) -> float:

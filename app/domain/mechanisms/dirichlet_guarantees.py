@@ -102,9 +102,7 @@ def guarantees_of(
     return bounded, probabilistic
 
 
-def warnings_of(
-    name: str, numbers: Mapping[str, float], epsilon: float, cells: PublicCells
-) -> Iterator[str]:
+def warnings_of(name: str, numbers: Mapping[str, float], epsilon: float, cells: PublicCells) -> Iterator[str]:
     """Sentences for whoever publishes the table."""
     yield (
         "Of one record more or less nothing is promised, since totals are published exactly: against that "

@@ -425,7 +425,10 @@ def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> Mechan
         missing=missing,
         seconds=SECONDS_PER_SIZE * len(people.sizes[0])
         + SECONDS_PER_PERSON * n
-        + SECONDS_PER_CELL * len(people.partitions.counts) * len(people.cells.nodes) * bool(people.cells.chances),
+        + SECONDS_PER_CELL
+        * len(people.partitions.counts)
+        * len(people.cells.nodes)
+        * bool(people.cells.chances),
         bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
         guarantees=() if missing else guarantees_of(context, asked.partition, asked.delta, *described),
         warnings=() if missing else tuple(warnings_of(*described)),

@@ -8,6 +8,7 @@ tell how many these are. Numbers count in millionths, rounded up.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -191,7 +192,7 @@ def _numbers(listed: Table, name: str) -> Longs:
         except InvalidOperation:
             continue
         if number.is_finite() and 0 <= number <= greatest and (number > 0 or name == "density"):
-            found[node] = int(-(-number * UNIT // 1)) if number else 0
+            found[node] = math.ceil(number * UNIT)
     is_wrong = found[codes] < 0
     if is_wrong.any():
         least = "at least" if name == "density" else "above"

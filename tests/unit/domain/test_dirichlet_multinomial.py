@@ -256,7 +256,9 @@ def test_as_many_are_drawn_everywhere_and_others_than_the_declared_values_never(
     assert set(drawn.columns[1].tolist()) <= set(HOMES.leaves.tolist())
     published = drawn.published
     assert (published.attribute, published.cells, published.sizes) == ("home", 8, (1, 20))
-    assert published.priors[1] == float(prior_of(20, ((1, 8),), Fraction(2), Fraction(1, 100), "exact_tail")[0])
+    assert published.priors[1] == float(
+        prior_of(20, ((1, 8),), Fraction(2), Fraction(1, 100), "exact_tail")[0]
+    )
 
 
 def test_everybody_is_one_partition_without_public_attributes():
