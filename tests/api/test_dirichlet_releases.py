@@ -11,8 +11,10 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
+from app.services.resources import Scope
 from tests.api.drawn_people import asked, data, declared, made, people
 from tests.api.problem_documents import problem_of
+from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
 
@@ -289,3 +291,28 @@ async def test_the_records_themselves_are_no_public_list(client: httpx.AsyncClie
     body = asked(mechanism=DRAWN | {"domain": "people"})
     problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
     assert [own["code"] for own in problem["errors"]] == ["list-from-data"]
+
+
+async def test_only_the_owner_sees_what_is_expected_of_the_records_and_what_a_draw_tells(
+    api: Api, client: httpx.AsyncClient
+):
+    await people(client)
+    body = asked(mechanism=DRAWN)
+    found = (await client.post("/v1/releases/previews", json=body)).json()
+    before = found["drawn_people"]
+    (size,) = before["sizes"]
+    assert (size["people"], size["partitions"], found["missing"], found["rows"]) == (30, 2, [], None)
+    assert before["total_variation"] == size["total_variation"]
+    assert 0 < before["disclosure"] <= 1e-6
+    assert (before["worst_loss"], before["above_caps"]) == (None, None)
+    assert "not differentially private" in found["sentence"]
+    await made(client.post("/v1/releases", json=body))
+    after = (await client.post("/v1/releases/previews", json=body)).json()["drawn_people"]
+    assert (after["sizes"], after["above_caps"]) == (before["sizes"], 0)
+    assert 0 < after["worst_loss"] <= 2
+    actor = await api.services.tenants.authenticate(client.headers["Authorization"].split()[1])
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as reader:
+        problem_of(await reader.post("/v1/releases/previews", json=body), 403, "forbidden")
+    await client.post("/v1/releases/drawn/withdrawal")
+    gone = (await client.post("/v1/releases/previews", json=body)).json()["drawn_people"]
+    assert gone["worst_loss"] is None

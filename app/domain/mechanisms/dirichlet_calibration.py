@@ -12,8 +12,8 @@ there are. Tables that differ in the cell of one person are neighbours. γ = e^�
 
 The search for α is in floating point; what is returned is proven for the rational α that is returned.
 
-**First term.** Its logarithm is computed to forty-two digits; lnΓ is Stirling's series from 40 on, whose error is
-below its first omitted term, 10⁻²⁸ here.
+**First term.** Its logarithm is computed to forty-two digits; lnΓ is Stirling's series from 40 on, whose
+error is below its first omitted term, 10⁻²⁸ here.
 
 **Further terms.** With a = x + α and b = n − x + (the others' prior), P(j+1) / P(j) is
 (j + a) / (j + 1) · (m − j) / (m − j − 1 + b). The first factor is at most max(1, (j + a) / (j + 1)) from j
@@ -294,7 +294,7 @@ class Tails:
                 return
             if x > 1:
                 beyond = _beyond(x, self.n, prior, sum_of_all, factor)
-                # No further one is then greatest, nor rises most for each person; or they are next to nothing.
+                # Then none is greater, nor rises more for each person; or they are next to nothing.
                 if beyond <= min(most, rise * x) or (x > _ALL_COUNTS and beyond <= 1e-9 * most):
                     yield beyond
                     return
@@ -459,7 +459,7 @@ def _law_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
 
 @lru_cache(maxsize=16)
 def _logarithms_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
-    """ln E[e^(−s·kept)] at the slopes s of Chernoff's inequality."""
+    """Ln E[e^(−s·kept)] at the slopes s of Chernoff's inequality."""
     chances, cells = np.array(inclusion).T
     return np.asarray(np.log1p(np.expm1(-_SLOPES)[:, None] * chances) @ cells)
 

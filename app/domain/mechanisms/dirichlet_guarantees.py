@@ -35,7 +35,8 @@ def guarantees_of(
 ) -> tuple[PrivacyGuarantee, ...]:
     """Differential privacy of one value and, with a δ, the probabilistic form that is proved first.
 
-    ``name`` is the attribute that is drawn, ``numbers`` are the constants of the plan, ``cells`` what is drawn.
+    ``name`` is the attribute that is drawn, ``numbers`` are the constants of the plan, ``cells`` are what
+    people are drawn from.
     """
     each = f"each combination of {', '.join(map(repr, partition))}" if partition else "the whole table"
     declared = Hypothesis(
@@ -118,11 +119,11 @@ def warnings_of(name: str, numbers: Mapping[str, float], epsilon: float, cells: 
     )
     if cells.chances:
         yield (
-            f"Of ε, {math.log(1 / cells.chances[0][0]):.4g} and the least whole number from α on times 0.6931 "
-            "are spent on cells that need not be kept."
+            f"Of ε, {math.log(1 / cells.chances[0][0]):.4g} and ⌈α⌉·ln 2 are spent on cells that need not "
+            "be kept."
         )
     if cells.has_outside:
-        yield f"People whose {name!r} is not in the list are shown as suppressed; their number has noise, too."
+        yield f"People whose {name!r} is not in the list are shown as suppressed; their number has noise."
     if numbers["partitions_of_one"]:
         yield (
             f"{numbers['partitions_of_one']:,} of {numbers['partitions']:,} partitions have one person: no δ "

@@ -31,7 +31,14 @@ from app.domain.mechanisms.dirichlet_calibration import (
     sampled_delta,
     sampled_domain,
 )
+from app.domain.mechanisms.dirichlet_disclosure import exact_chances, violations, worst_losses
 from app.domain.mechanisms.dirichlet_guarantees import guarantees_of, warnings_of
+from app.domain.mechanisms.expected_people import (
+    MOST_OUTPUTS,
+    ExpectedPeople,
+    PartitionsOfSize,
+    expected_total_variation,
+)
 from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.noise_law import not_less
@@ -49,7 +56,7 @@ from app.domain.mechanisms.public_cells import PublicCells
 from app.domain.mechanisms.public_domains import why_undeclared
 from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed, shown_attributes
 from app.domain.tables.distinct import DistinctRows, distinct_rows
-from app.domain.tables.table import no_attribute
+from app.domain.tables.table import Table, no_attribute
 
 PLACES: Final = 12
 """Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
@@ -108,11 +115,11 @@ class DirichletMultinomial:
         DatasetRef | None,
         ADDED_LATER,
         doc(
-            "A dataset that lists, from public knowledge alone, the values that can be drawn, in a column named "
-            "as the attribute; null: all declared ones, with equal priors. Who has another value is drawn as "
+            "A dataset that lists, from public knowledge alone, the values that can be drawn, in a column "
+            "named as the attribute; null: all declared ones, with equal priors. Other values are shown as "
             "suppressed. It may have columns of numbers up to a million: `prior`, relative to others; "
-            "`inclusion`, the probability that a value is kept that nobody of a partition has, which ε pays for; "
-            "`density`, of the value in its part."
+            "`inclusion`, the probability that a value which nobody of a partition has is kept, which ε pays "
+            "for; `density`, of the value in its part."
         ),
     ] = None  # fmt: skip
     coarsen: Annotated[
@@ -121,8 +128,8 @@ class DirichletMultinomial:
         Le(50),
         ADDED_LATER,
         doc(
-            "People are drawn in parts, so many levels above the values; in a part every drawn person is placed "
-            "by the density of the list, or evenly without one."
+            "People are drawn in parts, so many levels above the values; in a part every drawn person is "
+            "placed by the density of the list, or evenly without one."
         ),
     ] = 0
 
@@ -177,9 +184,9 @@ def prior_of(
 ) -> tuple[Fraction, float] | None:
     """The least prior found whose urn draws words of 64 bits, and its δ; None if there is none.
 
-    ``shape`` says how many cells have which multiple of it, ``chances`` how many are kept with which probability,
-    if not all are. Where 12 decimal places are too many it is rounded up to fewer and proved anew, else that of
-    ``pure`` is.
+    ``shape`` says how many cells have which multiple of it, ``chances`` how many are kept with which
+    probability, if not all are. Where 12 decimal places are too many it is rounded up to fewer and proved
+    anew, else that of ``pure`` is.
     """
     if chances:
         return _sampled_prior(n, epsilon, delta, dict(chances))
@@ -201,8 +208,8 @@ def _sampled_prior(
 ) -> tuple[Fraction, float] | None:
     """The same of sampled cells, by exact tails: ε is what is left of the whole for those that are kept.
 
-    A prior of at most c in every cell costs c·ln 2, and the least chance f costs ln 1/f: for c = 1, 2, … until
-    the prior that the rest of ε needs is no greater.
+    A prior of at most c in every cell costs c·ln 2, and the least chance f costs ln 1/f: for c = 1, 2, …
+    until the prior that the rest of ε needs is no greater.
     """
     most = 1
     while (left := left_of(epsilon, chances, most)) >= LEAST_EPSILON:
@@ -317,10 +324,13 @@ class _People:
     @cached_property
     def partitions(self) -> DistinctRows:
         """People who agree in all attributes but the one that is drawn; without others all do."""
-        table = self.context.table
-        others = [j for j in range(table.n_attributes) if j != self.column]
-        columns = [self.shown[:, j] for j in others] or [np.zeros(table.n_records, dtype=np.int32)]
-        return distinct_rows(columns, [table.sizes[j] for j in others] or [1], table.n_records)
+        return self.partitions_of(self.shown)
+
+    def partitions_of(self, rows: Ints) -> DistinctRows:
+        """The same of other rows."""
+        sizes, others = self.context.table.sizes, [j for j in range(rows.shape[1]) if j != self.column]
+        columns = [rows[:, j] for j in others] or [np.zeros(len(rows), dtype=np.int32)]
+        return distinct_rows(columns, [sizes[j] for j in others] or [1], len(rows))
 
     @cached_property
     def sizes(self) -> tuple[Longs, Longs]:
@@ -345,7 +355,7 @@ class _People:
         is_slow = self.asked.certificate == "exact_tail" and math.expm1(max(left, 0)) <= SLOW
         return is_slow and squares > MOST_SQUARES * len(self.cells.nodes)
 
-    def share(self, n: int, alpha: Fraction) -> float:
+    def share(self, n: int, alpha: Fraction | float) -> float:
         """How many of n drawn people are expected to be of the prior; of sampled cells, at most.
 
         The share is concave in the number of cells that are kept; n cells more than by chance are, at most.
@@ -419,16 +429,14 @@ def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> st
 def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
     people, n = _People.of(context, parameters), context.table.n_records
     missing, numbers, asked = people.faults, people.numbers, parameters
+    by_chance = len(people.partitions.counts) * len(people.cells.nodes) if people.cells.chances else 0
     described = (people.name, numbers, asked.epsilon, people.cells)
     return MechanismPlan(
         constants=numbers,
         missing=missing,
         seconds=SECONDS_PER_SIZE * len(people.sizes[0])
         + SECONDS_PER_PERSON * n
-        + SECONDS_PER_CELL
-        * len(people.partitions.counts)
-        * len(people.cells.nodes)
-        * bool(people.cells.chances),
+        + SECONDS_PER_CELL * by_chance,
         bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
         guarantees=() if missing else guarantees_of(context, asked.partition, asked.delta, *described),
         warnings=() if missing else tuple(warnings_of(*described)),
@@ -479,6 +487,61 @@ def _draw(
     return Drawn(tuple(columns), published)
 
 
+def _value(
+    context: MechanismContext, parameters: DirichletMultinomial, released: Table | None
+) -> ExpectedPeople:
+    """What is expected of a draw, and what the release tells, if there is one: of the records as they are."""
+    people = _People.of(context, parameters)
+    cells, n, column = people.cells, context.table.n_records, people.column
+    drawn = np.empty((0, context.table.n_attributes), dtype=np.int32) if released is None else released.codes
+    both = np.concatenate([people.shown, drawn])
+    of_partition = people.partitions_of(both).inverse
+    order = np.argsort(of_partition, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(of_partition))[:-1])
+    alphas = dict(zip(people.sizes[0].tolist(), [float(own[0]) for own in people.priors if own], strict=True))
+    variations: dict[int, list[float]] = {size: [] for size in alphas}
+    tables, losses, above = set(), [0.0], 0
+    for rows in parts:
+        found, of_row = np.unique(cells.of_node[both[rows, column]], return_inverse=True)
+        counts = np.bincount(of_row[rows < n], minlength=len(found))
+        shown = np.bincount(of_row[rows >= n], minlength=len(found))
+        alpha, is_there = alphas[int(counts.sum())], counts > 0
+        priors = alpha * cells.multiples[found]
+        losses.append(float(worst_losses(shown, counts, priors, len(found) < len(cells.nodes))))
+        above += int(violations(shown, counts, priors, math.expm1(parameters.epsilon)).sum())
+        variations[int(counts.sum())].append(
+            expected_total_variation(counts[is_there], priors[is_there], alpha * cells.units)
+        )
+        whole = np.zeros((2, len(cells.nodes)))
+        whole[0, found], whole[1] = counts, alpha * cells.multiples
+        tables.add(tuple(map(tuple, whole[:, np.lexsort(whole)].tolist())))
+    sampled = bool(cells.chances)
+    k = len(cells.nodes)
+    n_outputs = sum(math.comb(int(sum(own)) + k - 1, k - 1) for own, _ in tables)
+    means = {size: float(np.mean(own)) for size, own in variations.items()}
+    return ExpectedPeople(
+        tuple(
+            PartitionsOfSize(
+                size,
+                len(own),
+                alphas[size],
+                people.share(size, alphas[size]),
+                None if sampled else means[size],
+            )
+            for size, own in variations.items()
+        ),
+        None if sampled else sum(means[size] * size * len(own) for size, own in variations.items()) / n,
+        None
+        if sampled or n_outputs > MOST_OUTPUTS
+        else max(
+            exact_chances(np.array(own, dtype=np.int64), np.array(priors), parameters.epsilon).disclosure
+            for own, priors in tables
+        ),
+        None if sampled or released is None else max(losses),
+        None if sampled or released is None else above,
+    )
+
+
 DIRICHLET_MULTINOMIAL: Final = Mechanism(
     name="dirichlet_multinomial",
     title="Dirichlet-multinomial synthesis: one attribute drawn anew for the people of public partitions",
@@ -494,4 +557,5 @@ DIRICHLET_MULTINOMIAL: Final = Mechanism(
     keeps_records=False,
     hides_records=True,
     bars=_bars,
+    value=_value,
 )

@@ -144,8 +144,8 @@ DIRICHLET_CONSTANTS: Final[Mapping[str, str]] = {
     "exponential of this.",
     "delta_of_partition": "The probability of an output of a partition by which they change by more.",
     "delta_of_table": "The same of any partition: the sum, at most 1.",
-    "noise_share": "The share of the drawn people who are expected to be of the prior; where values are kept by "
-    "chance, at most.",
+    "noise_share": "The share of the drawn people who are expected to be of the prior; where values are kept "
+    "by chance, at most.",
     **{
         f"noise_share_at_epsilon_{epsilon:g}": f"The same of a median partition with ε = {epsilon:g}; where "
         "tails are too much work, at most."

@@ -1,4 +1,4 @@
-"""The cells that people are drawn from: all declared values, those of a public list, or coarser parts of them.
+"""The cells that people are drawn from: all declared values, those of a public list, or parts of them.
 
 A list names values of the attribute, and may say of each how much prior it has, with which probability it is
 kept where nobody is (Machanavajjhala (2008), algorithm 5), and how dense it is in its part (theorem 4.4). Who
@@ -119,7 +119,7 @@ class PublicCells:
     def prior_units(
         self, of_people: Ints, starts: Longs, bits: Bits
     ) -> tuple[Longs | int, Callable[[Longs, Longs], Longs]]:
-        """How many units of prior each partition has, (p,) or all, and the cells of units, as an urn takes them.
+        """How many units of prior each partition has, (p,) or all, and the cells of units, as urns take them.
 
         Where cells are kept by chance, those in which somebody is are kept as well; ``starts`` are where the
         partitions begin in the people's cells.

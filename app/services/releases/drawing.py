@@ -220,10 +220,8 @@ def drawn_release(
     summary = _manifest(prepared, released)
     _give_back()
     tick(DRAWING_STEPS)
-    name = prepared.request.name
-    return NewResource(
-        Kind.RELEASE, name, prepared.question, summary, document, prepared.uses
-    ), parquet.getvalue()
+    name, question = prepared.request.name, prepared.question
+    return NewResource(Kind.RELEASE, name, question, summary, document, prepared.uses), parquet.getvalue()
 
 
 def _give_back() -> None:

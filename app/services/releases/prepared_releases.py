@@ -115,7 +115,7 @@ async def _lists(
             raise InvalidInput.of(
                 own.pointer,
                 "list-from-data",
-                "The list is of the table that people are drawn of: which values it has tells of the records.",
+                "The list is of the table that is drawn of: which values it has tells of the records.",
                 "Upload a list that was made from public knowledge, and name a dataset of it.",
             )
     return found

@@ -14,8 +14,8 @@ from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.mechanisms.dirichlet_disclosure import exact_chances, least_delta, log_probabilities, outputs
 from app.domain.mechanisms.dirichlet_multinomial import DIRICHLET_MULTINOMIAL, DirichletMultinomial, prior_of
 from app.domain.mechanisms.mechanism import MechanismContext
-from app.domain.mechanisms.public_cells import UNIT, PublicCells
 from app.domain.mechanisms.polya_urn import Urns
+from app.domain.mechanisms.public_cells import UNIT, PublicCells
 from app.domain.tables.table import Table
 from tests.oracles.perturbation_by_hand import stream
 
