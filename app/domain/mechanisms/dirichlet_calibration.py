@@ -54,8 +54,6 @@ _DOUBT: Final = Decimal("1e-20")
 _ROUND: Final = 2.0**-53
 _ALL_COUNTS: Final = 64
 """Up to so many counts x a search in floating point looks at all of them."""
-_STEPS: Final = 100
-"""So many priors above the one that a search found are tried before another search."""
 _SLOPES: Final = np.geomspace(1e-3, 30, 400)
 _EXACT_CELLS: Final = 2000
 """Up to so many cells the number of those kept is enumerated, else it is bounded by Chernoff's inequality."""
@@ -174,41 +172,30 @@ def _by_reference(n: int, cells: int, gamma: Decimal, delta: Fraction) -> Calibr
     """By bisection for the reference sample; None where it does not apply, or helps nothing."""
     if gamma <= 2:
         return None
-    top = float(Decimal(n) / gamma)
-    # Nearly always one person makes it greatest: what that leaves undecided all numbers of people decide.
-    for most in (1, n):
-        low, high = 1e-12, top
-        while high - low > 1e-12 * high:
-            middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
-            near = _near_reference(n, cells, middle, float(gamma), most)
-            low, high = (middle, high) if near > float(delta) else (low, middle)
-        alpha = _raised(Decimal(high))
-        for _ in range(_STEPS if most == 1 else GRID):
-            if alpha >= top:
-                break
-            reached = reference_bound(n, cells, alpha, gamma)
-            if Fraction(reached) <= delta:
-                return Calibration(alpha, reached, None, "reference_sample")
-            alpha = Fraction(math.ceil(alpha * GRID * (1 + Fraction(1, 10**9))), GRID)
+    low, high = 1e-12, (top := float(Decimal(n) / gamma))
+    while high - low > 1e-12 * high:
+        middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
+        near = _near_reference(n, cells, middle, float(gamma))
+        low, high = (middle, high) if near > float(delta) else (low, middle)
+    alpha, step = _raised(Decimal(high)), Fraction(1, 10**9)
+    while alpha < top:
+        reached = reference_bound(n, cells, alpha, gamma)
+        if Fraction(reached) <= delta:
+            return Calibration(alpha, reached, None, "reference_sample")
+        alpha, step = Fraction(math.ceil(alpha * GRID * (1 + step)), GRID), 2 * step
     return None
 
 
-def _near_reference(n: int, cells: int, alpha: float, gamma: float, most: int) -> float:
-    """The left side of the reference sample in floating point, over at most so many people of a cell."""
-    others, log, greatest = (cells - 1) * alpha, math.lgamma, -math.inf
-    fixed = log(n + 1) + log(n + alpha + others) - log(2 * n + alpha + others)
-    for x in range(min(most, n) + 1):
+def _near_reference(n: int, cells: int, alpha: float, gamma: float) -> float:
+    """The left side of the reference sample in floating point, up to the first x after which it falls."""
+    greatest = 0.0
+    for x in range(n + 1):
         count = gamma * (alpha + max(0, x - 1))
-        if count >= n:
+        near = 0.0 if count >= n else _near_probability(n, count, x + alpha, n - x + (cells - 1) * alpha)
+        if not near or (x > 1 and near < greatest):
             break
-        own = (
-            log(x + count + alpha) - log(x + alpha) - log(count + 1) + log(2 * n - x - count + others)
-            - log(n - x + others) - log(n - count + 1)
-        )  # fmt: skip
-        if x > _ALL_COUNTS and own < greatest:
-            break
-        greatest = max(greatest, own)
-    return 2 * cells * (gamma + 1) / (gamma - 1) * math.exp(fixed + greatest)
+        greatest = max(greatest, near)
+    return 2 * cells * (gamma + 1) / (gamma - 1) * greatest
 
 
 def reference_bound(n: int, cells: int, alpha: Fraction, gamma: Decimal) -> float:
@@ -234,7 +221,7 @@ def rho(n: int, m: int, alpha: Fraction, others: Fraction, gamma: Decimal | floa
             beyond = _beyond(x, m, prior, float(n + alpha + others), float(factor))
             if beyond <= most:
                 break
-        most = max(most, _probability(m, count, x + alpha, n - x + others, proven=True))
+        most = max(most, _probability(m, count, x + alpha, n - x + others))
     return most
 
 
@@ -308,8 +295,8 @@ def upper_tail(m: int, least: int, a: Fraction, b: Fraction, proven: bool = True
     """An upper bound of Pr[Y ≥ least] of a beta-binomial(m; a, b) Y, rounding included."""
     if b <= 0:
         return 1.0
-    term = _probability(m, Decimal(least), a, b, proven)
     first, second = float(a), float(b)
+    term = _probability(m, Decimal(least), a, b) if proven else _near_probability(m, least, first, second)
     total, j = term, least
     while j < m:
         term *= (j + first) / (j + 1) * ((m - j) / (m - j - 1 + second))
@@ -338,15 +325,17 @@ def _beyond(x: int, m: int, alpha: float, total: float, gamma: float) -> float:
     return found * (1 + (x + alpha) / least) * (1 + 1e-9) if least > 0 else math.inf
 
 
-def _probability(m: int, count: Decimal, a: Fraction, b: Fraction, proven: bool) -> float:
-    """The beta-binomial probability of a count, continued to real ones: proven not too small, or fast."""
-    if not proven:
-        j, first, second = float(count), float(a), float(b)
-        log = math.lgamma
-        return math.exp(
-            log(m + 1) - log(j + 1) - log(m - j + 1) + log(first + second) - log(first) - log(second)
-            + log(first + j) + log(second + m - j) - log(first + second + m)
-        )  # fmt: skip
+def _near_probability(m: int, count: float, a: float, b: float) -> float:
+    """The beta-binomial probability of a count, continued to real ones, in floating point."""
+    log = math.lgamma
+    return math.exp(
+        log(m + 1) - log(count + 1) - log(m - count + 1) + log(a + b) - log(a) - log(b)
+        + log(a + count) + log(b + m - count) - log(a + b + m)
+    )  # fmt: skip
+
+
+def _probability(m: int, count: Decimal, a: Fraction, b: Fraction) -> float:
+    """The same, proven not too small."""
     with localcontext(Context(prec=_DIGITS_OF_LOGARITHMS)):
         first_, second_, all_ = _decimal(a), _decimal(b), _decimal(a + b)
         logarithm = (

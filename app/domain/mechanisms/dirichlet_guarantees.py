@@ -18,6 +18,7 @@ from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTI
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.private_release import LARGE_EPSILON, factor_told, private_hypotheses
 from app.domain.mechanisms.public_cells import PublicCells
+from app.domain.mechanisms.public_dictionary import DICTIONARY_IS_PUBLIC
 from app.domain.mechanisms.public_domains import domain_is_public
 
 TOTALS_ARE_PUBLIC: Final = "totals_are_public"
@@ -47,14 +48,6 @@ def guarantees_of(
         else f"Every record is taken to have a declared {name!r}, whatever else it is. It is checked before "
         "anything is drawn: a table with another value is refused, which tells that one bit.",
     )
-    domain = domain_is_public(context, name)
-    if cells.is_listed:
-        domain = Hypothesis(
-            domain.id,
-            "no" if domain.holds == "no" else "assumed",
-            f"{domain.reason} The list of the values that are drawn, and its numbers, are taken to be known "
-            "without the data, which nobody checks: if the list was made of the table, nothing is promised.",
-        )
     hypotheses = (
         Hypothesis(
             TOTALS_ARE_PUBLIC,
@@ -62,7 +55,8 @@ def guarantees_of(
             f"Neighbours are two tables that differ in the {name!r} of one record. How many records "
             f"{each} has is published exactly, and taken to be public.",
         ),
-        domain,
+        domain_is_public(context, name),
+        *((DICTIONARY_IS_PUBLIC,) if cells.is_listed else ()),
         *private_hypotheses(context),
         not_shown_otherwise(name),
         declared,
@@ -118,10 +112,8 @@ def warnings_of(name: str, numbers: Mapping[str, float], epsilon: float, cells: 
         f"which is spread {evenly}over {spread}."
     )
     if cells.chances:
-        yield (
-            f"Of ε, {math.log(1 / cells.chances[0][0]):.4g} and ⌈α⌉·ln 2 are spent on cells that need not "
-            "be kept."
-        )
+        spent = -math.log(cells.chances[0][0])
+        yield f"Of ε, {spent:.4g} and ⌈α⌉·ln 2 are spent on cells that need not be kept."
     if cells.has_outside:
         yield f"People whose {name!r} is not in the list are shown as suppressed; their number has noise."
     if numbers["partitions_of_one"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Annotated, Final
@@ -60,7 +60,6 @@ from app.domain.tables.table import Table, no_attribute
 
 PLACES: Final = 12
 """Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
-LEAST_EPSILON: Final = Fraction(1, 10_000)
 SLOW: Final = 2.5
 MOST_SQUARES: Final = 500_000
 """With a smaller e^ε − 1 no count is far above its cap, and tails are long: they are summed while the squares
@@ -164,12 +163,7 @@ class PublishedDirichletMultinomial(PublishedPrivately):
     certificate: Annotated[Certificate, doc("What proves it.")]
     cells: Annotated[int, doc("Values or parts that could be drawn, and the one outside, if there is one.")]
     sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
-    priors: Annotated[
-        tuple[float, ...],
-        doc("α of each, the least of a value: one of k is expected of (k + α)·n/(n + K·α), if α is equal."),
-    ]
-    domain: Annotated[str, doc("The public list of the values; empty: all declared ones.")] = ""
-    coarsen: Annotated[int, doc("Levels between drawn parts and the values that people are placed at.")] = 0
+    priors: Annotated[tuple[float, ...], doc("Least α of each: one of k is expected of (k + α)·n/(n + K·α).")]
     outside: Annotated[bool, doc("Whether a suppressed value is of people outside of the list.")] = False
 
 
@@ -212,13 +206,12 @@ def _sampled_prior(
     until the prior that the rest of ε needs is no greater.
     """
     most = 1
-    while (left := left_of(epsilon, chances, most)) >= LEAST_EPSILON:
+    while (left := left_of(epsilon, chances, most)) > 0:
         found = sampled_domain(n, chances, left, delta).alpha
         for scale in (10**places for places in range(PLACES, -1, -1)):
             alpha = Fraction(math.ceil(found * scale), scale)
             if alpha <= most and is_drawable(n, alpha, sum(chances.values())):
-                gamma = lower_gamma(left)
-                is_pure = alpha * Fraction(gamma) >= n
+                is_pure = alpha * Fraction(gamma := lower_gamma(left)) >= n
                 proven = 0.0 if is_pure else sampled_delta(n, chances, alpha, gamma)[0]
                 if Fraction(proven) <= delta:
                     return alpha, proven
@@ -227,7 +220,9 @@ def _sampled_prior(
 
 
 def left_of(epsilon: Fraction, chances: Mapping[float, int], most: int) -> Fraction:
-    """ε − ln 1/f − c·ln 2, rounded down to nine places."""
+    """ε − ln 1/f − c·ln 2, rounded down to nine places; ε where all cells are kept."""
+    if not chances:
+        return epsilon
     spent = most * math.log(2) - math.log(min(chances))
     return Fraction(math.floor((epsilon - Fraction(spent * (1 + 1e-12))) * 10**9), 10**9)
 
@@ -301,19 +296,13 @@ class _People:
             raise InvalidInput.of("/mechanism/coarsen", "no-level", message, "Coarsen by fewer levels.")
         found = PublicCells.of(tree, level, asked.coarsen, listed, self.name)
         if found.chances and found.units > len(found.nodes):
-            raise InvalidInput.of(
-                "/mechanism/domain",
-                "unequal-priors",
-                "Cells that are kept by chance are proved for equal priors only.",
-                "Leave out one of the columns prior and inclusion.",
-            )
+            message = "Cells that are kept by chance are proved for equal priors only."
+            remedy = "Leave out one of the columns prior and inclusion."
+            raise InvalidInput.of("/mechanism/domain", "unequal-priors", message, remedy)
         if found.chances and asked.certificate == "reference_sample":
-            raise InvalidInput.of(
-                "/mechanism/certificate",
-                "certificate-of-all-cells",
-                "A reference sample is no proof where cells are kept by chance.",
-                "Choose exact_tail or pure, or leave out the column inclusion.",
-            )
+            message = "A reference sample is no proof where cells are kept by chance."
+            remedy = "Choose exact_tail or pure, or leave out the column inclusion."
+            raise InvalidInput.of("/mechanism/certificate", "certificate-of-all-cells", message, remedy)
         return found
 
     @cached_property
@@ -350,9 +339,8 @@ class _People:
 
     def is_work(self, squares: float, epsilon: float) -> bool:
         """Whether the tails of sizes with this sum of squares are too many to be summed."""
-        chances, left = dict(self.cells.chances), as_written(epsilon)
-        left = left_of(left, chances, 1) if chances else left
-        is_slow = self.asked.certificate == "exact_tail" and math.expm1(max(left, 0)) <= SLOW
+        left = left_of(as_written(epsilon), dict(self.cells.chances), 1)
+        is_slow = self.asked.certificate == "exact_tail" and math.expm1(left) <= SLOW
         return is_slow and squares > MOST_SQUARES * len(self.cells.nodes)
 
     def share(self, n: int, alpha: Fraction | float) -> float:
@@ -374,10 +362,9 @@ class _People:
         elif None in self.priors:
             message = f"The prior of {len(self.cells.nodes):,} values is too large to be drawn from exactly."
             if self.cells.chances:
-                least = min(self.cells.chances)[0]
+                least = self.cells.chances[0][0]
                 message = (
-                    "The epsilon is too small: cells that are kept with a probability of "
-                    f"{least:g} alone cost {math.log(2 / least):.4g} of it."
+                    f"Cells kept by a chance of {least:g} take ε of {math.log(2 / least):.4g} themselves."
                 )
             remedy = "Give a greater epsilon, another certificate, or a rule with a more general level."
             found.append(Fault("/mechanism/epsilon", "too-much-noise", message, remedy))
@@ -405,7 +392,6 @@ class _People:
         alphas, deltas = np.array([float(own) for own, _ in proven]), [own for _, own in proven]
         of_table = sum(Fraction(own) * many for own, many in zip(deltas, times.tolist(), strict=True))
         shares = [self.share(n, own) for n, (own, _) in zip(sizes.tolist(), proven, strict=True)]
-        # Where a cell need not be kept, an output with nobody in it tells more: what is paid for that.
         of_chance = max((-math.log(own) for own, _ in self.cells.chances), default=0.0)
         of_kept = np.ceil(alphas) * math.log(2) if self.cells.chances else np.zeros(len(alphas))
         return found | {
@@ -429,14 +415,12 @@ def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> st
 def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
     people, n = _People.of(context, parameters), context.table.n_records
     missing, numbers, asked = people.faults, people.numbers, parameters
-    by_chance = len(people.partitions.counts) * len(people.cells.nodes) if people.cells.chances else 0
+    kept = len(people.partitions.counts) * len(people.cells.nodes) if people.cells.chances else 0
     described = (people.name, numbers, asked.epsilon, people.cells)
     return MechanismPlan(
         constants=numbers,
         missing=missing,
-        seconds=SECONDS_PER_SIZE * len(people.sizes[0])
-        + SECONDS_PER_PERSON * n
-        + SECONDS_PER_CELL * by_chance,
+        seconds=SECONDS_PER_SIZE * len(people.sizes[0]) + SECONDS_PER_PERSON * n + SECONDS_PER_CELL * kept,
         bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
         guarantees=() if missing else guarantees_of(context, asked.partition, asked.delta, *described),
         warnings=() if missing else tuple(warnings_of(*described)),
@@ -480,8 +464,6 @@ def _draw(
         cells=len(cells.nodes),
         sizes=tuple(sizes.tolist()),
         priors=tuple(map(float, alphas)),
-        domain=parameters.domain or "",
-        coarsen=parameters.coarsen,
         outside=cells.has_outside,
     )
     return Drawn(tuple(columns), published)
@@ -500,46 +482,35 @@ def _value(
     parts = np.split(order, np.cumsum(np.bincount(of_partition))[:-1])
     alphas = dict(zip(people.sizes[0].tolist(), [float(own[0]) for own in people.priors if own], strict=True))
     variations: dict[int, list[float]] = {size: [] for size in alphas}
-    tables, losses, above = set(), [0.0], 0
+    tables, losses, above, k = set(), [], 0, len(cells.nodes)
     for rows in parts:
         found, of_row = np.unique(cells.of_node[both[rows, column]], return_inverse=True)
-        counts = np.bincount(of_row[rows < n], minlength=len(found))
-        shown = np.bincount(of_row[rows >= n], minlength=len(found))
-        alpha, is_there = alphas[int(counts.sum())], counts > 0
+        counts, shown = (np.bincount(of_row[own], minlength=len(found)) for own in (rows < n, rows >= n))
+        alpha, is_there = alphas[size := int(counts.sum())], counts > 0
         priors = alpha * cells.multiples[found]
-        losses.append(float(worst_losses(shown, counts, priors, len(found) < len(cells.nodes))))
+        losses.append(float(worst_losses(shown, counts, priors, len(found) < k)))
         above += int(violations(shown, counts, priors, math.expm1(parameters.epsilon)).sum())
-        variations[int(counts.sum())].append(
-            expected_total_variation(counts[is_there], priors[is_there], alpha * cells.units)
-        )
-        whole = np.zeros((2, len(cells.nodes)))
+        in_mean = expected_total_variation(counts[is_there], priors[is_there], alpha * cells.units)
+        variations[size].append(in_mean)
+        whole = np.zeros((2, k))
         whole[0, found], whole[1] = counts, alpha * cells.multiples
         tables.add(tuple(map(tuple, whole[:, np.lexsort(whole)].tolist())))
-    sampled = bool(cells.chances)
-    k = len(cells.nodes)
-    n_outputs = sum(math.comb(int(sum(own)) + k - 1, k - 1) for own, _ in tables)
-    means = {size: float(np.mean(own)) for size, own in variations.items()}
-    return ExpectedPeople(
-        tuple(
-            PartitionsOfSize(
-                size,
-                len(own),
-                alphas[size],
-                people.share(size, alphas[size]),
-                None if sampled else means[size],
-            )
-            for size, own in variations.items()
-        ),
-        None if sampled else sum(means[size] * size * len(own) for size, own in variations.items()) / n,
-        None
-        if sampled or n_outputs > MOST_OUTPUTS
-        else max(
+    sizes = [
+        PartitionsOfSize(size, len(own), alphas[size], people.share(size, alphas[size]), float(np.mean(own)))
+        for size, own in variations.items()
+    ]
+    if cells.chances:  # other cells are kept each time
+        return ExpectedPeople(tuple(replace(own, total_variation=None) for own in sizes))
+    disclosure = None
+    if sum(math.comb(int(sum(own)) + k - 1, k - 1) for own, _ in tables) <= MOST_OUTPUTS:
+        disclosure = max(
             exact_chances(np.array(own, dtype=np.int64), np.array(priors), parameters.epsilon).disclosure
             for own, priors in tables
-        ),
-        None if sampled or released is None else max(losses),
-        None if sampled or released is None else above,
-    )
+        )
+    variation = math.fsum(size * math.fsum(own) for size, own in variations.items()) / n
+    if released is None:
+        return ExpectedPeople(tuple(sizes), variation, disclosure)
+    return ExpectedPeople(tuple(sizes), variation, disclosure, max(losses), above)
 
 
 DIRICHLET_MULTINOMIAL: Final = Mechanism(

@@ -28,42 +28,35 @@ class PartitionsOfSize:
     alpha: Annotated[float, doc("α: the least prior of a cell.")]
     noise_share: Annotated[float, doc("The share of drawn people expected to be of the prior, at most.")]
     total_variation: Annotated[
-        float | None,
-        doc(
-            "Expected half of Σ|drawn − there| / n over cells, the mean over these partitions; null where "
-            "cells are kept by chance."
-        ),
+        float | None, doc("The mean over them of the expected Σ|drawn − there| / 2n over cells.")
     ]
 
 
 @dataclass(frozen=True)
 class ExpectedPeople:
-    """What a draw is expected to show, and what one that was made tells: of parts, where these are drawn."""
+    """What is expected of a draw, and what one that was made tells; null where cells are kept by chance."""
 
     sizes: Annotated[tuple[PartitionsOfSize, ...], doc("By size of the partition, ascending.")]
-    total_variation: Annotated[float | None, doc("The mean of `total_variation` over people.")]
+    total_variation: Annotated[float | None, doc("The mean of `total_variation` over people.")] = None
     disclosure: Annotated[
         float | None,
         doc(
             "The exact probability that a draw tells more than e^ε of somebody, in the worst partition; null "
-            f"where there are more than {MOST_OUTPUTS:,} outputs, or cells are kept by chance."
+            f"where there are more than {MOST_OUTPUTS:,} outputs."
         ),
-    ]
+    ] = None
     worst_loss: Annotated[
         float | None,
         doc(
-            "By the release that was drawn: the greatest ln of a ratio of its probabilities under two tables "
-            "within one record of the data; null before a draw, or where cells are kept by chance. Drawing "
-            "until it is small would break the guarantee."
+            "By the release, if one was drawn: the greatest ln of a ratio of its probabilities under two "
+            "tables within one record of the data. Drawing until it is small would break the guarantee."
         ),
-    ]
-    above_caps: Annotated[
-        int | None, doc("Cells of that release that have more people than γ(α + [n − 1]⁺).")
-    ]
+    ] = None
+    above_caps: Annotated[int | None, doc("Cells of it that have more than γ(α + [n − 1]⁺) people.")] = None
 
 
 def expected_total_variation(counts: Longs, priors: Floats, total: float) -> float:
-    """E Σ|drawn − counts| / 2n, with the counts and priors of cells where somebody is, and the prior of all."""
+    """E Σ|drawn − counts| / 2n, by the counts and priors of cells where somebody is, and the prior of all."""
     n = int(counts.sum())
     cells = zip(counts.tolist(), priors.tolist(), strict=True)
     apart = math.fsum(_deviation(n, k, prior, total) for k, prior in cells)

@@ -23,17 +23,13 @@ from app.domain.mechanisms.exact_noise import uniform_below
 from app.domain.mechanisms.mechanism import Bits
 
 LARGEST_BOUND: Final = 2**63
+CellsOfUnits = Callable[[Longs, Longs], Longs]
 _Words = npt.NDArray[np.uint64]
 
 
 def is_drawable(n: int, alpha: Fraction, units: int) -> bool:
     """Whether words of 64 bits hold all that the turns of such an urn draw."""
     return n >= 1 and alpha > 0 and 2 * alpha.denominator * n + units * alpha.numerator <= LARGEST_BOUND
-
-
-def units_are_cells(urns: Longs, units: Longs) -> Longs:
-    """The cells of units where each cell has one."""
-    return units
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +57,7 @@ class Urns:
         if not all(is_drawable(n, Fraction(a, q), of) for n, a, q, of in {*zip(*columns, strict=True)}):
             raise ValueError("what the turns of an urn draw has to be from 1 to below 2^63")
 
-    def drawn(
-        self, people: Ints, bits: Bits, cells: Callable[[Longs, Longs], Longs] = units_are_cells
-    ) -> Ints:
+    def drawn(self, people: Ints, bits: Bits, cells: CellsOfUnits = lambda urns, units: units) -> Ints:
         """(people,) the cells that are drawn, urn by urn, as ``people`` are the cells of theirs.
 
         ``cells`` takes the numbers of urns and of units in them to the cells of these units.

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -22,6 +22,7 @@ from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP, UNKNOWN, Hierarchy
 from app.domain.mechanisms.exact_noise import uniform_below
 from app.domain.mechanisms.mechanism import Bits
+from app.domain.mechanisms.polya_urn import CellsOfUnits
 from app.domain.tables.table import Table
 
 UNIT: Final = 10**6
@@ -72,53 +73,49 @@ class PublicCells:
         values, numbers = every, dict.fromkeys(NUMBERS, np.full(len(every), UNIT, dtype=np.int64))
         if listed is not None:
             values, numbers = _read(listed, name, hierarchy, becomes, every)
+        if len(values) < len(every):
+            values = np.insert(values, 0, TOP)
+            numbers = {own: np.insert(many, 0, UNIT) for own, many in numbers.items()}
+            numbers["prior"][0] = 1
         nodes, parts = np.unique(hierarchy.ancestors_at(level + above)[values], return_inverse=True)
-        # Without a column of priors they are even over the cells, not over the values in these.
-        priors = np.zeros(len(nodes), dtype=np.int64)
-        np.add.at(priors, parts, numbers["prior"])
-        is_even = listed is None or "prior" not in listed.attributes
-        multiples = np.ones_like(priors) if is_even else _in_few_sizes(-(-priors // priors.min()))
-        inclusion = np.full(len(nodes), UNIT, dtype=np.int64)
+        multiples, inclusion = np.zeros(len(nodes), dtype=np.int64), np.full(len(nodes), UNIT, dtype=np.int64)
+        np.add.at(multiples, parts, numbers["prior"])
         np.minimum.at(inclusion, parts, numbers["inclusion"])
-        densities = numbers["density"] if above else np.full(len(values), UNIT, dtype=np.int64)
-        if not np.bincount(parts, densities).all():
-            raise _fault("empty-part", "A part has no density.", "Give one of its values a density above 0.")
-        outside = int(len(values) < len(every))
-        of_node: Ints = np.full(hierarchy.n_nodes, outside - 1, dtype=np.int32)
-        of_node[values] = parts + outside
+        # Without a column of priors they are even over the cells, not over the values in these.
+        is_even = listed is None or "prior" not in listed.attributes
+        least = multiples[nodes != TOP].min()
+        multiples = np.ones_like(multiples) if is_even else _in_few_sizes(-(-multiples // least))
+        of_node: Ints = np.full(hierarchy.n_nodes, 0 if nodes[0] == TOP else -1, dtype=np.int32)
+        of_node[values] = parts
         order = np.argsort(parts, kind="stable")
-        first = ([TOP], [1], [UNIT], [TOP], [0], [UNIT])
-        columns = (nodes, multiples, inclusion, values[order], parts[order] + outside, densities[order])
-        if outside:
-            columns = tuple(np.concatenate(own) for own in zip(first, columns, strict=True))
-        nodes, multiples, inclusion, values, parts, densities = columns
-        shown = values.astype(np.int32), parts, densities
-        return cls(nodes.astype(np.int32), of_node, multiples, inclusion, *shown, listed is not None)
+        densities = numbers["density"][order] if above else np.full(len(order), UNIT)
+        if not np.bincount(parts[order], densities).all():
+            raise _fault("empty-part", "A part has no density.", "Give one of its values a density above 0.")
+        in_order = values[order], parts[order], densities
+        return cls(nodes.astype(np.int32), of_node, multiples, inclusion, *in_order, listed is not None)
 
     @property
     def has_outside(self) -> bool:
         """Whether there is a cell of the values that are not in the list."""
-        return self.nodes[0] == TOP
+        return bool(self.nodes[0] == TOP)
 
     @property
     def units(self) -> int:
         """The prior of all cells as a multiple of the least."""
         return int(self.multiples.sum())
 
-    @property
+    @cached_property
     def shape(self) -> tuple[tuple[int, int], ...]:
         """How many cells have which multiple of the least prior, ascending."""
         return tuple(sorted(Counter(self.multiples.tolist()).items()))
 
-    @property
+    @cached_property
     def chances(self) -> tuple[tuple[float, int], ...]:
         """How many cells are kept with which probability, ascending; none where all cells are kept."""
         found = tuple(sorted(Counter(self.inclusion.tolist()).items()))
         return tuple((own / UNIT, many) for own, many in found) if found[0][0] < UNIT else ()
 
-    def prior_units(
-        self, of_people: Ints, starts: Longs, bits: Bits
-    ) -> tuple[Longs | int, Callable[[Longs, Longs], Longs]]:
+    def prior_units(self, of_people: Ints, starts: Longs, bits: Bits) -> tuple[Longs | int, CellsOfUnits]:
         """How many units of prior each partition has, (p,) or all, and the cells of units, as urns take them.
 
         Where cells are kept by chance, those in which somebody is are kept as well; ``starts`` are where the
@@ -142,12 +139,13 @@ class PublicCells:
     def shown(self, drawn: Ints, bits: Bits) -> Ints:
         """The values that drawn people show: one of their cell by the densities in it."""
         if len(self.values) == len(self.nodes):
-            return self.values[drawn]
+            return self.values[drawn].astype(np.int32)
         ends = np.cumsum(self.densities)
         last = ends[np.searchsorted(self.parts, np.arange(len(self.nodes)), side="right") - 1]
         first = np.concatenate([[0], last[:-1]])
         within = uniform_below(len(drawn), (last - first)[drawn].astype(np.uint64), bits)
-        return self.values[np.searchsorted(ends, first[drawn] + within.astype(np.int64), side="right")]
+        found = np.searchsorted(ends, first[drawn] + within.astype(np.int64), side="right")
+        return self.values[found].astype(np.int32)
 
 
 def _read(
@@ -155,23 +153,16 @@ def _read(
 ) -> tuple[Ints, dict[str, Longs]]:
     """The values of a list, ascending, and their numbers."""
     if name not in listed.attributes:
-        raise _fault(
-            "unknown-attribute",
-            f"The list has no column {name!r}.",
-            "Name its column of values as the attribute that is drawn.",
-        )
+        remedy = "Name its column of values as the attribute that is drawn."
+        raise _fault("unknown-attribute", f"The list has no column {name!r}.", remedy)
     j = listed.position(name)
     labels = listed.hierarchies[j].labels
     nodes = np.array([UNKNOWN if own is None else own for own in map(hierarchy.node_of, labels)])
     found = nodes[listed.codes[:, j]]
     is_wrong = (found < 0) | (listed.codes[:, j] == TOP) | ~np.isin(becomes[found], every)
     if is_wrong.any():
-        raise _fault(
-            "unknown-value",
-            f"Row {int(np.argmax(is_wrong))} of the list has no declared value of {name!r}, or one above the "
-            "level that is shown.",
-            "Name values of its hierarchy, at the level of the rule.",
-        )
+        message = f"Row {int(np.argmax(is_wrong))} of the list has no value of {name!r} at its level."
+        raise _fault("unknown-value", message, "Name declared values.")
     values, rows = np.unique(becomes[found], return_index=True)
     if len(values) < len(found):
         raise _fault("repeated-value", "The list has a value twice.", "Give one row to each value.")
@@ -195,12 +186,9 @@ def _numbers(listed: Table, name: str) -> Longs:
             found[node] = math.ceil(number * UNIT)
     is_wrong = found[codes] < 0
     if is_wrong.any():
+        message = f"Row {int(np.argmax(is_wrong))} of the list has no {name}, or one out of range."
         least = "at least" if name == "density" else "above"
-        raise _fault(
-            "out-of-range",
-            f"Row {int(np.argmax(is_wrong))} of the list has no {name}, or one out of range.",
-            f"Give each value a decimal number {least} 0 and at most {greatest:,}.",
-        )
+        raise _fault("out-of-range", message, f"Give a decimal number {least} 0 and at most {greatest:,}.")
     return found[codes]
 
 

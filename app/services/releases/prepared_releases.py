@@ -112,12 +112,9 @@ async def _lists(
         found[own.ref] = await work.resources.get(own.kind, own.ref)
         upload = await work.resources.described(Kind.UPLOAD, found[own.ref].uses[0])
         if upload.summary["content_sha256"] in contents:
-            raise InvalidInput.of(
-                own.pointer,
-                "list-from-data",
-                "The list is of the table that is drawn of: which values it has tells of the records.",
-                "Upload a list that was made from public knowledge, and name a dataset of it.",
-            )
+            message = "The list has the records that are drawn of: which values these have would be told."
+            remedy = "Upload a list that was made from public knowledge, and name a dataset of it."
+            raise InvalidInput.of(own.pointer, "list-from-data", message, remedy)
     return found
 
 

@@ -203,11 +203,11 @@ def test_people_are_drawn_of_lists_and_parts(more):
     assert Counter(drawn.columns[0].tolist()) == Counter(table.codes[:, 0].tolist())
     shown = {HOMES.labels[own] for own in drawn.columns[1].tolist()}
     assert shown <= ({f"h{i}" for i in range(8)} if "domain" in more else {HOMES.labels[0], "h0", "h1", "h4"})
-    assert drawn.published.coarsen == more.get("coarsen", 0)
+    assert drawn.published.outside == ("domain" not in more)
 
 
 def test_sampled_cells_are_drawn_as_their_law_says():
-    """400,000 pairs of people, cells h0 and h1: how often both are where nobody was. One error in a million."""
+    """400,000 urns of two people in h0, and h1 kept by chance. It fails by chance once in a million."""
     listed = list_of(home=["h0", "h1"], inclusion=["1", "0.25"])
     cells = PublicCells.of(HOMES, 0, 0, listed, "home")
     runs, alpha = 400_000, Fraction(1, 2)
@@ -249,3 +249,64 @@ def test_a_part_without_density_and_an_epsilon_that_chance_uses_up_are_named():
     plan = DIRICHLET_MULTINOMIAL.plan(context(people(["h0"]), listed), asked())
     (fault,) = plan.missing
     assert (fault.code, "5.298" in fault.message) == ("too-much-noise", True)
+
+
+@pytest.mark.spec("LD-D15")
+@pytest.mark.parametrize("more", [{"domain": None}, {}, {"domain": None, "coarsen": 1}])
+def test_what_the_owner_expects_is_what_all_draws_show_on_average(more):
+    """By enumeration: total variation, the probability of a disclosure, and the loss of one release."""
+    table = people(["h0", "h0", "h1", "h4", "h4"], ["Chi"] * 3 + ["Day"] * 2)
+    listed = list_of(home=["h0", "h1", "h4"], prior=["1", "1", "2"])
+    question = asked(**{"epsilon": 1.5, "delta": 0.05, "certificate": "exact_tail"} | more)
+    cells = {"home": ["", "h0", "h1", "h4"], "prior": [1, 1, 1, 2]}
+    if "domain" in more:
+        cells = {"home": [f"h{i}" for i in range(8)], "prior": [1] * 8}
+    if "coarsen" in more:
+        cells = {"home": ["s0", "s1"], "prior": [1, 1]}
+    place = {"h0": "s0", "h1": "s0", "h4": "s1"} if "coarsen" in more else {}
+    released = people(["h4", "h4", "h4", "h0", "h1"], ["Chi"] * 3 + ["Day"] * 2)
+    found = DIRICHLET_MULTINOMIAL.value(context(table, listed), question, released)
+    before = DIRICHLET_MULTINOMIAL.value(context(table, listed), question, None)
+    assert (before.worst_loss, before.above_caps) == (None, None)
+    assert (before.sizes, before.disclosure) == (found.sizes, found.disclosure)
+    sizes = {own.people: own for own in found.sizes}
+    wanted, disclosures, losses = 0.0, [], []
+    for homes, drawn in ((["h0", "h0", "h1"], ["h4"] * 3), (["h4", "h4"], ["h0", "h1"])):
+        counts, shown = (
+            np.array([[place.get(own, own) for own in of].count(cell) for cell in cells["home"]])
+            for of in (homes, drawn)
+        )
+        priors = sizes[len(homes)].alpha * np.array(cells["prior"], dtype=float)
+        every = outputs(len(homes), len(counts))
+        law = np.exp(log_probabilities(every, counts, priors))
+        variation = float(law @ np.abs(every - counts).sum(axis=1)) / 2 / len(homes)
+        assert sizes[len(homes)].total_variation == pytest.approx(variation, rel=1e-9)
+        wanted += variation * len(homes) / 5
+        disclosures.append(exact_chances(counts, priors, 1.5).disclosure)
+        near = [log_probabilities(shown, own, priors) for own in (counts, *steps(counts))]
+        losses.append(max(abs(a - near[0]) for a in near))
+    assert found.total_variation == pytest.approx(wanted, rel=1e-9)
+    assert found.disclosure == pytest.approx(max(disclosures), rel=1e-9, abs=1e-15)
+    assert found.worst_loss >= max(losses) * (1 - 1e-9)
+    assert found.worst_loss <= math.log1p(3 / min(own.alpha for own in found.sizes)) * (1 + 1e-9)
+
+
+def test_what_is_expected_of_many_people_is_what_a_simulation_shows():
+    """500 people with 300 in one of 8 homes: the mean of 4,000 draws, within six standard errors."""
+    table = people(["h0"] * 300 + ["h1"] * 199 + ["h2"])
+    question = asked(domain=None, epsilon=1.0)
+    found = DIRICHLET_MULTINOMIAL.value(context(table), question, None)
+    alpha = found.sizes[0].alpha
+    counts = np.array([300, 199, 1, 0, 0, 0, 0, 0])
+    rng = np.random.default_rng(7)
+    drawn = np.array([rng.multinomial(500, own) for own in rng.dirichlet(counts + alpha, 4000)])
+    apart = np.abs(drawn - counts).sum(axis=1) / 1000
+    assert abs(apart.mean() - found.total_variation) < 6 * apart.std() / math.sqrt(4000)
+    assert found.disclosure is None
+
+
+def test_of_cells_kept_by_chance_the_owner_sees_priors_alone():
+    listed = list_of(home=["h0", "h1"], inclusion=["1", "0.25"])
+    found = DIRICHLET_MULTINOMIAL.value(context(people(["h0"] * 4), listed), asked(epsilon=5.0), None)
+    assert (found.total_variation, found.disclosure, found.worst_loss) == (None, None, None)
+    assert [(own.people, own.partitions, own.total_variation) for own in found.sizes] == [(4, 1, None)]
