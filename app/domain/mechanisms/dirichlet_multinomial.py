@@ -52,7 +52,7 @@ from app.domain.mechanisms.private_release import (
     rule_faults,
     why_no_public_rule,
 )
-from app.domain.mechanisms.public_cells import PublicCells
+from app.domain.mechanisms.public_cells import Chances, PublicCells, Shape
 from app.domain.mechanisms.public_domains import why_undeclared
 from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed, shown_attributes
 from app.domain.tables.distinct import DistinctRows, distinct_rows
@@ -111,8 +111,7 @@ class DirichletMultinomial:
     ] = "pure"
     rule_is_public: RuleIsPublic = False
     domain: Annotated[
-        DatasetRef | None,
-        ADDED_LATER,
+        DatasetRef | None, ADDED_LATER,
         doc(
             "A dataset that lists, from public knowledge alone, the values that can be drawn, in a column "
             "named as the attribute; null: all declared ones, with equal priors. Other values are shown as "
@@ -122,15 +121,12 @@ class DirichletMultinomial:
         ),
     ] = None  # fmt: skip
     coarsen: Annotated[
-        int,
-        Ge(0),
-        Le(50),
-        ADDED_LATER,
+        int, Ge(0), Le(50), ADDED_LATER,
         doc(
             "People are drawn in parts, so many levels above the values; in a part every drawn person is "
             "placed by the density of the list, or evenly without one."
         ),
-    ] = 0
+    ] = 0  # fmt: skip
 
     def __post_init__(self) -> None:
         require_private(self, self.epsilon)
@@ -169,12 +165,7 @@ class PublishedDirichletMultinomial(PublishedPrivately):
 
 @lru_cache(maxsize=2**14)
 def prior_of(
-    n: int,
-    shape: tuple[tuple[int, int], ...],
-    epsilon: Fraction,
-    delta: Fraction,
-    certificate: Certificate,
-    chances: tuple[tuple[float, int], ...] = (),
+    n: int, shape: Shape, epsilon: Fraction, delta: Fraction, certificate: Certificate, chances: Chances = ()
 ) -> tuple[Fraction, float] | None:
     """The least prior found whose urn draws words of 64 bits, and its δ; None if there is none.
 
@@ -344,10 +335,7 @@ class _People:
         return is_slow and squares > MOST_SQUARES * len(self.cells.nodes)
 
     def share(self, n: int, alpha: Fraction | float) -> float:
-        """How many of n drawn people are expected to be of the prior; of sampled cells, at most.
-
-        The share is concave in the number of cells that are kept; n cells more than by chance are, at most.
-        """
+        """The expected share of the prior; of sampled cells at most, as it is concave in the kept ones."""
         kept = min(sum(own * many for own, many in self.cells.chances) + n, len(self.cells.nodes))
         return noise_share(n, float(alpha) * (kept if self.cells.chances else self.cells.units))
 
@@ -363,9 +351,7 @@ class _People:
             message = f"The prior of {len(self.cells.nodes):,} values is too large to be drawn from exactly."
             if self.cells.chances:
                 least = self.cells.chances[0][0]
-                message = (
-                    f"Cells kept by a chance of {least:g} take ε of {math.log(2 / least):.4g} themselves."
-                )
+                message = f"Cells kept with a chance of {least:g} take {math.log(2 / least):.4g} of epsilon."
             remedy = "Give a greater epsilon, another certificate, or a rule with a more general level."
             found.append(Fault("/mechanism/epsilon", "too-much-noise", message, remedy))
         return tuple(found)
@@ -482,7 +468,9 @@ def _value(
     parts = np.split(order, np.cumsum(np.bincount(of_partition))[:-1])
     alphas = dict(zip(people.sizes[0].tolist(), [float(own[0]) for own in people.priors if own], strict=True))
     variations: dict[int, list[float]] = {size: [] for size in alphas}
-    tables, losses, above, k = set(), [], 0, len(cells.nodes)
+    losses, above, k = [], 0, len(cells.nodes)
+    n_outputs = sum(math.comb(size + k - 1, k - 1) for size in people.partitions.counts.tolist())
+    disclosure = 0.0 if n_outputs <= MOST_OUTPUTS else None
     for rows in parts:
         found, of_row = np.unique(cells.of_node[both[rows, column]], return_inverse=True)
         counts, shown = (np.bincount(of_row[own], minlength=len(found)) for own in (rows < n, rows >= n))
@@ -492,21 +480,17 @@ def _value(
         above += int(violations(shown, counts, priors, math.expm1(parameters.epsilon)).sum())
         in_mean = expected_total_variation(counts[is_there], priors[is_there], alpha * cells.units)
         variations[size].append(in_mean)
-        whole = np.zeros((2, k))
-        whole[0, found], whole[1] = counts, alpha * cells.multiples
-        tables.add(tuple(map(tuple, whole[:, np.lexsort(whole)].tolist())))
+        if disclosure is not None:
+            every = np.zeros(k, dtype=np.int64)
+            every[found] = counts
+            chances = exact_chances(every, alpha * cells.multiples, parameters.epsilon)
+            disclosure = max(disclosure, chances.disclosure)
     sizes = [
         PartitionsOfSize(size, len(own), alphas[size], people.share(size, alphas[size]), float(np.mean(own)))
         for size, own in variations.items()
     ]
     if cells.chances:  # other cells are kept each time
         return ExpectedPeople(tuple(replace(own, total_variation=None) for own in sizes))
-    disclosure = None
-    if sum(math.comb(int(sum(own)) + k - 1, k - 1) for own, _ in tables) <= MOST_OUTPUTS:
-        disclosure = max(
-            exact_chances(np.array(own, dtype=np.int64), np.array(priors), parameters.epsilon).disclosure
-            for own, priors in tables
-        )
     variation = math.fsum(size * math.fsum(own) for size, own in variations.items()) / n
     if released is None:
         return ExpectedPeople(tuple(sizes), variation, disclosure)

@@ -27,10 +27,9 @@ from app.domain.tables.table import Table
 
 UNIT: Final = 10**6
 NUMBERS: Final = ("prior", "inclusion", "density")
-"""Columns that a list may have beside the values; those that it lacks are 1."""
 _GREATEST: Final = 10**6
-_EXACT_MULTIPLES: Final = 8
-_POINTER: Final = "/mechanism/domain"
+Shape = tuple[tuple[int, int], ...]
+Chances = tuple[tuple[float, int], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,12 +104,12 @@ class PublicCells:
         return int(self.multiples.sum())
 
     @cached_property
-    def shape(self) -> tuple[tuple[int, int], ...]:
+    def shape(self) -> Shape:
         """How many cells have which multiple of the least prior, ascending."""
         return tuple(sorted(Counter(self.multiples.tolist()).items()))
 
     @cached_property
-    def chances(self) -> tuple[tuple[float, int], ...]:
+    def chances(self) -> Chances:
         """How many cells are kept with which probability, ascending; none where all cells are kept."""
         found = tuple(sorted(Counter(self.inclusion.tolist()).items()))
         return tuple((own / UNIT, many) for own, many in found) if found[0][0] < UNIT else ()
@@ -195,9 +194,9 @@ def _numbers(listed: Table, name: str) -> Longs:
 def _in_few_sizes(multiples: Longs) -> Longs:
     """Whole multiples rounded up to three binary digits: each size that there is costs a proof."""
     digits = np.frexp(multiples.astype(np.float64))[1] - 3
-    steps = np.left_shift(1, np.where(multiples > _EXACT_MULTIPLES, digits, 0))
+    steps = np.left_shift(1, np.maximum(digits, 0))
     return np.asarray(-(-multiples // steps) * steps)
 
 
 def _fault(code: str, message: str, remedy: str) -> InvalidInput:
-    return InvalidInput.of(_POINTER, code, message, remedy)
+    return InvalidInput.of("/mechanism/domain", code, message, remedy)

@@ -162,9 +162,9 @@ class MechanismReleases:
     async def _released(self, actor: Actor, prepared: Preparation) -> Table | None:
         """What was drawn for the question and is given out; None if there is nothing."""
         async with self._store.work(actor.tenant) as work:
-            same = await work.draws.of_subject(prepared.subject, prepared.beside)
-            ids = [own.id for own in same if own.release and own.question_sha256 in prepared.wordings]
-            stored = [await work.resources.get(Kind.RELEASE, own) for own in ids]
+            draws = await work.draws.of_subject(prepared.subject, prepared.beside)
+            same = [own for own in draws if own.release and own.question_sha256 in prepared.wordings]
+            stored = [await work.resources.get(Kind.RELEASE, own.id) for own in same]
         for release in stored:
             with contextlib.suppress(Withdrawn):
                 return (await read_drawn_release(self._store, self._loader, actor.tenant, release)).table
