@@ -120,7 +120,7 @@ class DirichletMultinomial:
             "for; `density`, of the value in its part."
         ),
     ] = None  # fmt: skip
-    coarsen: Annotated[
+    part_levels: Annotated[
         int, Ge(0), Le(50), ADDED_LATER,
         doc(
             "People are drawn in parts, so many levels above the values; in a part every drawn person is "
@@ -264,7 +264,7 @@ class _People:
                 pointer,
                 "one-value",
                 f"{drawn[0].name!r} can have one value only: everybody has it, and nothing is drawn.",
-                "Draw another attribute, or give a rule with a less general level, or coarsen less.",
+                "Draw another attribute, or give a rule with a less general level or fewer part_levels.",
             )
         return drawn[0]
 
@@ -282,10 +282,10 @@ class _People:
         if asked.domain is not None and listed is None:
             message = "There is no such list here: the mechanism is asked for without its datasets."
             raise InvalidInput.of("/mechanism/domain", "no-list", message, "Leave the domain out.")
-        if level + asked.coarsen >= max(tree.height, 1):
+        if level + asked.part_levels >= max(tree.height, 1):
             message = f"The hierarchy of {self.name!r} has no such level below the one that suppresses."
-            raise InvalidInput.of("/mechanism/coarsen", "no-level", message, "Coarsen by fewer levels.")
-        found = PublicCells.of(tree, level, asked.coarsen, listed, self.name)
+            raise InvalidInput.of("/mechanism/part_levels", "no-level", message, "Give fewer part_levels.")
+        found = PublicCells.of(tree, level, asked.part_levels, listed, self.name)
         if found.chances and found.units > len(found.nodes):
             message = "Cells that are kept by chance are proved for equal priors only."
             remedy = "Leave out one of the columns prior and inclusion."

@@ -48,8 +48,8 @@ class PublicCells:
         (K,) probabilities to be kept where nobody is, in millionths.
     values, parts, densities
         (V,) the values that are shown of drawn people, the cell of each, ascending, and its density there.
-    is_listed
-        Whether a list says so.
+    is_listed, has_outside
+        Whether a list says so, and whether it leaves values out.
     """
 
     nodes: Ints
@@ -60,6 +60,7 @@ class PublicCells:
     parts: Longs
     densities: Longs
     is_listed: bool
+    has_outside: bool
 
     @classmethod
     def of(cls, hierarchy: Hierarchy, level: int, above: int, listed: Table | None, name: str) -> PublicCells:
@@ -72,7 +73,7 @@ class PublicCells:
         values, numbers = every, dict.fromkeys(NUMBERS, np.full(len(every), UNIT, dtype=np.int64))
         if listed is not None:
             values, numbers = _read(listed, name, hierarchy, becomes, every)
-        if len(values) < len(every):
+        if outside := len(values) < len(every):
             values = np.insert(values, 0, TOP)
             numbers = {own: np.insert(many, 0, UNIT) for own, many in numbers.items()}
             numbers["prior"][0] = 1
@@ -82,21 +83,16 @@ class PublicCells:
         np.minimum.at(inclusion, parts, numbers["inclusion"])
         # Without a column of priors they are even over the cells, not over the values in these.
         is_even = listed is None or "prior" not in listed.attributes
-        least = multiples[nodes != TOP].min()
+        least = multiples[int(outside) :].min()
         multiples = np.ones_like(multiples) if is_even else _in_few_sizes(-(-multiples // least))
-        of_node: Ints = np.full(hierarchy.n_nodes, 0 if nodes[0] == TOP else -1, dtype=np.int32)
+        of_node: Ints = np.full(hierarchy.n_nodes, 0 if outside else -1, dtype=np.int32)
         of_node[values] = parts
         order = np.argsort(parts, kind="stable")
         densities = numbers["density"][order] if above else np.full(len(order), UNIT)
         if not np.bincount(parts[order], densities).all():
             raise _fault("empty-part", "A part has no density.", "Give one of its values a density above 0.")
-        in_order = values[order], parts[order], densities
-        return cls(nodes.astype(np.int32), of_node, multiples, inclusion, *in_order, listed is not None)
-
-    @property
-    def has_outside(self) -> bool:
-        """Whether there is a cell of the values that are not in the list."""
-        return bool(self.nodes[0] == TOP)
+        shown, is_listed = (values[order], parts[order], densities), listed is not None
+        return cls(nodes.astype(np.int32), of_node, multiples, inclusion, *shown, is_listed, outside)
 
     @property
     def units(self) -> int:
@@ -158,7 +154,7 @@ def _read(
     labels = listed.hierarchies[j].labels
     nodes = np.array([UNKNOWN if own is None else own for own in map(hierarchy.node_of, labels)])
     found = nodes[listed.codes[:, j]]
-    is_wrong = (found < 0) | (listed.codes[:, j] == TOP) | ~np.isin(becomes[found], every)
+    is_wrong = (found < 0) | listed.is_missing(j) | ~np.isin(becomes[found], every)
     if is_wrong.any():
         message = f"Row {int(np.argmax(is_wrong))} of the list has no value of {name!r} at its level."
         raise _fault("unknown-value", message, "Name declared values.")
@@ -176,7 +172,7 @@ def _numbers(listed: Table, name: str) -> Longs:
     codes = listed.codes[:, j]
     greatest = 1 if name == "inclusion" else _GREATEST
     found = np.full(listed.hierarchies[j].n_nodes, -1, dtype=np.int64)
-    for node in np.unique(codes[codes != TOP]).tolist():
+    for node in np.unique(codes[~listed.is_missing(j)]).tolist():
         try:
             number = Decimal(listed.hierarchies[j].labels[node])
         except InvalidOperation:

@@ -193,7 +193,7 @@ def test_in_parts_people_are_placed_by_density():
     assert many["h0"] + many["h3"] == 300_000
 
 
-@pytest.mark.parametrize("more", [{"coarsen": 1}, {"domain": None, "coarsen": 1}, {}])
+@pytest.mark.parametrize("more", [{"part_levels": 1}, {"domain": None, "part_levels": 1}, {}])
 def test_people_are_drawn_of_lists_and_parts(more):
     listed = list_of(home=["h0", "h1", "h4"], density=["1", "1", "2"])
     table = people(["h0"] * 20 + ["h1", None, "h7"] * 5, ["Chi"] * 20 + ["Day"] * 15)
@@ -225,7 +225,7 @@ def test_sampled_cells_are_drawn_as_their_law_says():
 @pytest.mark.parametrize(
     ("more", "pointer", "code"),
     [
-        ({"coarsen": 2}, "/mechanism/coarsen", "no-level"),
+        ({"part_levels": 2}, "/mechanism/part_levels", "no-level"),
         ({"domain": "others"}, "/mechanism/domain", "no-list"),
         (
             {"delta": 0.01, "certificate": "reference_sample"},
@@ -252,7 +252,7 @@ def test_a_part_without_density_and_an_epsilon_that_chance_uses_up_are_named():
 
 
 @pytest.mark.spec("LD-D15")
-@pytest.mark.parametrize("more", [{"domain": None}, {}, {"domain": None, "coarsen": 1}])
+@pytest.mark.parametrize("more", [{"domain": None}, {}, {"domain": None, "part_levels": 1}])
 def test_what_the_owner_expects_is_what_all_draws_show_on_average(more):
     """By enumeration: total variation, the probability of a disclosure, and the loss of one release."""
     table = people(["h0", "h0", "h1", "h4", "h4"], ["Chi"] * 3 + ["Day"] * 2)
@@ -261,9 +261,9 @@ def test_what_the_owner_expects_is_what_all_draws_show_on_average(more):
     cells = {"home": ["", "h0", "h1", "h4"], "prior": [1, 1, 1, 2]}
     if "domain" in more:
         cells = {"home": [f"h{i}" for i in range(8)], "prior": [1] * 8}
-    if "coarsen" in more:
+    if "part_levels" in more:
         cells = {"home": ["s0", "s1"], "prior": [1, 1]}
-    place = {"h0": "s0", "h1": "s0", "h4": "s1"} if "coarsen" in more else {}
+    place = {"h0": "s0", "h1": "s0", "h4": "s1"} if "part_levels" in more else {}
     released = people(["h4", "h4", "h4", "h0", "h1"], ["Chi"] * 3 + ["Day"] * 2)
     found = DIRICHLET_MULTINOMIAL.value(context(table, listed), question, released)
     before = DIRICHLET_MULTINOMIAL.value(context(table, listed), question, None)
