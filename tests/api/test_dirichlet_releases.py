@@ -253,7 +253,7 @@ async def test_people_are_drawn_from_a_public_list_and_others_are_suppressed(cli
     assert deleted.status_code == 409, deleted.text
 
 
-async def test_a_list_may_be_large_of_chance_and_is_drawn_by_a_run_as_well(client: httpx.AsyncClient):
+async def test_values_are_kept_by_chance_and_drawn_by_a_run_as_well(api: Api, client: httpx.AsyncClient):
     await people(client)
     await listed(client, "flu,0.5\nasthma,1\ngout,0.25\n", columns="illness,inclusion")
     chosen = DRAWN | {"domain": "known", "epsilon": 6}
@@ -263,6 +263,12 @@ async def test_a_list_may_be_large_of_chance_and_is_drawn_by_a_run_as_well(clien
     assert plan["guarantees"][0]["parameters"]["epsilon"] == 6
     answer = await client.post("/v1/releases/runs", json=asked(mechanism=chosen))
     assert answer.status_code == 202, answer.text
+    await api.work_off(answer.json()["id"])
+    rows = rows_of(await data(client))
+    assert Counter(own["town"] for own in rows) == {"Rome": 30, "Bari": 30}
+    assert {own["illness"] for own in rows} <= {"flu", "asthma", "gout"}
+    same = await client.post("/v1/releases", json=asked(mechanism=chosen))
+    assert same.status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -168,9 +168,8 @@ def _numbers(listed: Table, name: str) -> Longs:
     """A column in millionths, rounded up; 1 where there is no such column."""
     if name not in listed.attributes:
         return np.full(listed.n_records, UNIT, dtype=np.int64)
-    j = listed.position(name)
+    j, greatest = listed.position(name), 1 if name == "inclusion" else _GREATEST
     codes = listed.codes[:, j]
-    greatest = 1 if name == "inclusion" else _GREATEST
     found = np.full(listed.hierarchies[j].n_nodes, -1, dtype=np.int64)
     for node in np.unique(codes[~listed.is_missing(j)]).tolist():
         try:

@@ -73,10 +73,7 @@ class ReleasePlan:
 
 @dataclass(frozen=True)
 class ReleasePreview:
-    """What a draw would be worth on average, as ``ExpectedValue`` says; None if something is in its way.
-
-    ``drawn_people`` says it of drawn people instead.
-    """
+    """What a draw would be worth on average, by what its mechanism draws; None if something is in its way."""
 
     missing: tuple[Fault, ...]
     rows: float | None = None
