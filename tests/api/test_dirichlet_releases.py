@@ -295,6 +295,25 @@ async def test_a_list_that_is_none_is_named_with_a_remedy(
     assert fault["remedy"]
 
 
+async def test_a_list_of_nobody_or_of_another_tenant_is_not_found(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    _, token = await api.tenant_with_key()
+    async with api.client(token) as other:
+        await listed(other, "flu,3\nasthma,0.5\n")
+        id_ = (await other.get("/v1/datasets/known")).json()["id"]
+    for ref in ("known", id_, "nobodys"):
+        body = asked(mechanism=DRAWN | {"domain": ref})
+        problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+        (fault,) = problem["errors"]
+        assert (fault["pointer"], fault["code"]) == ("/mechanism/domain", "unknown-reference")
+        assert fault["message"] == f"There is no dataset with the id or name '{ref}'."
+        plan = (await client.post("/v1/releases/plans", json=body)).json()
+        assert plan["missing"][0]["pointer"] == "/mechanism/domain"
+    audit = {"mechanism": DRAWN | {"partition": [], "domain": "known"}, "method": "exact"}
+    answer = await client.post("/v1/mechanism-audits", json=audit)
+    assert answer.status_code == 422, answer.text
+
+
 async def test_the_records_themselves_are_no_public_list(client: httpx.AsyncClient):
     await people(client)
     body = asked(mechanism=DRAWN | {"domain": "people"})

@@ -148,8 +148,7 @@ def _read(
 ) -> tuple[Ints, dict[str, Longs]]:
     """The values of a list, ascending, and their numbers."""
     if name not in listed.attributes:
-        remedy = "Name its column of values as the attribute that is drawn."
-        raise _fault("unknown-attribute", f"The list has no column {name!r}.", remedy)
+        raise _fault("unknown-attribute", f"The list has no column {name!r}.", "Name one as what is drawn.")
     j = listed.position(name)
     labels = listed.hierarchies[j].labels
     nodes = np.array([UNKNOWN if own is None else own for own in map(hierarchy.node_of, labels)])

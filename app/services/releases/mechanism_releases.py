@@ -48,6 +48,7 @@ from app.services.resources import (
     Stored,
     require,
 )
+from app.services.scoring.measurement_documents import references_in
 from app.services.scoring.scoring_inputs import missing_inputs
 
 
@@ -97,6 +98,8 @@ class MechanismReleases:
         named = [("/dataset", Kind.DATASET, request.dataset)]
         if request.rule is not None:
             named.append(("/rule", Kind.RULE, request.rule))
+        lists = references_in(chosen_in(request).parameters, "/mechanism")
+        named += [(own.pointer, own.kind, own.ref) for own in lists]
         async with self._store.work(actor.tenant) as work:
             missing = await missing_inputs(work, named)
         if missing:
