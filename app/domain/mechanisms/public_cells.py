@@ -81,10 +81,11 @@ class PublicCells:
         multiples, inclusion = np.zeros(len(nodes), dtype=np.int64), np.full(len(nodes), UNIT, dtype=np.int64)
         np.add.at(multiples, parts, numbers["prior"])
         np.minimum.at(inclusion, parts, numbers["inclusion"])
+        inclusion = _in_few_sizes(inclusion, 10, 3)
         # Without a column of priors they are even over the cells, not over the values in these.
         is_even = listed is None or "prior" not in listed.attributes
         least = multiples[int(outside) :].min()
-        multiples = np.ones_like(multiples) if is_even else _in_few_sizes(-(-multiples // least))
+        multiples = np.ones_like(multiples) if is_even else _in_few_sizes(-(-multiples // least), 2, 3)
         of_node: Ints = np.full(hierarchy.n_nodes, 0 if outside else -1, dtype=np.int32)
         of_node[values] = parts
         order = np.argsort(parts, kind="stable")
@@ -185,11 +186,10 @@ def _numbers(listed: Table, name: str) -> Longs:
     return found[codes]
 
 
-def _in_few_sizes(multiples: Longs) -> Longs:
-    """Whole multiples rounded up to three binary digits: each size that there is costs a proof."""
-    digits = np.frexp(multiples.astype(np.float64))[1] - 3
-    steps = np.left_shift(1, np.maximum(digits, 0))
-    return np.asarray(-(-multiples // steps) * steps)
+def _in_few_sizes(numbers: Longs, base: int, digits: int) -> Longs:
+    """Whole numbers rounded up to so many digits: each size that there is costs a proof, or part of one."""
+    steps = base ** np.maximum((np.log(numbers) / np.log(base)).astype(np.int64) - digits + 1, 0)
+    return np.asarray(-(-numbers // steps) * steps)
 
 
 def _fault(code: str, message: str, remedy: str) -> InvalidInput:

@@ -175,6 +175,8 @@ def test_a_list_is_read_with_its_numbers_rounded_up():
     assert cells.inclusion.tolist() == [UNIT, UNIT, UNIT // 2, 1]
     assert cells.of_node[[HOMES.node_of(own) for own in ("h0", "h5", "h7", "s0")]].tolist() == [1, 3, 0, 0]
     assert cells.of_node[0] == 0
+    fine = list_of(home=["h0", "h1", "h2"], inclusion=["0.0378", "0.12345", "0.9999"])
+    assert PublicCells.of(HOMES, 0, 0, fine, "home").inclusion.tolist() == [UNIT, 37_800, 124_000, UNIT]
     whole = PublicCells.of(HOMES, 0, 0, list_of(home=[f"h{i}" for i in range(8)]), "home")
     assert (whole.has_outside, whole.shape, whole.chances) == (False, ((1, 8),), ())
     assert whole.of_node[0] == -1
