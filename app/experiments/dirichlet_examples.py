@@ -192,7 +192,7 @@ def printed_loop(n: int, cells: int, gamma: Decimal, delta: float) -> float | No
     low, high = 0.0, float(n / gamma)
     for _ in range(200):
         middle = (low + high) / 2
-        reached = reference_bound(n, cells, Fraction(middle), gamma, proven=False)
+        reached = reference_bound(n, cells, Fraction(middle), gamma)
         if reached <= delta and delta - reached <= 1e-4:
             return middle
         low, high = (middle, high) if reached > delta else (low, middle)

@@ -11,8 +11,10 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
+from app.services.resources import Scope
 from tests.api.drawn_people import asked, data, declared, made, people
 from tests.api.problem_documents import problem_of
+from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
 
@@ -210,3 +212,135 @@ async def test_values_that_nobody_declares_are_not_drawn(client: httpx.AsyncClie
     answer = await client.post("/v1/releases", json=asked(dataset="few", mechanism=DRAWN))
     problem = problem_of(answer, 422, "invalid-input")
     assert [own["code"] for own in problem["errors"]] == ["missing-drawn-values"]
+
+
+async def listed(
+    client: httpx.AsyncClient, rows: str, name: str = "known", columns: str = "illness,prior"
+) -> None:
+    """A dataset that lists illnesses with numbers, from public knowledge."""
+    headers = {"Content-Type": "text/csv"}
+    await made(client.post(f"/v1/uploads?name={name}", content=f"{columns}\n{rows}", headers=headers))
+    attributes = [
+        {"name": own, "type": "categorical", "role": "quasi_identifier"} for own in columns.split(",")
+    ]
+    await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
+
+
+async def test_people_are_drawn_from_a_public_list_and_others_are_suppressed(client: httpx.AsyncClient):
+    await people(client)
+    await listed(client, "flu,3\nasthma,0.5\n")
+    question = asked(mechanism=DRAWN | {"domain": "known"})
+    plan = (await client.post("/v1/releases/plans", json=question)).json()
+    assert (plan["missing"], plan["constants"]["values"]) == ([], 3)
+    manifest = await made(client.post("/v1/releases", json=question))
+    id_ = (await client.get("/v1/datasets/known")).json()["id"]
+    again = await client.post("/v1/releases", json=asked(mechanism=DRAWN | {"domain": id_}))
+    assert (again.status_code, again.json()["id"]) == (200, manifest["id"])
+    shown = Counter(own["illness"] for own in rows_of(await data(client)))
+    assert set(shown) <= {"flu", "asthma", "*"}
+    assert shown["*"] > 0
+    manifest = (await client.get("/v1/releases/drawn")).json()
+    published = manifest["mechanism"]["published"]
+    assert (published["outside"], published["cells"]) == (True, 3)
+    assert manifest["mechanism"]["parameters"]["domain"] == "known"
+    assert manifest["suppressed_cells"] == shown["*"]
+    known = {own["id"]: own for own in manifest["mechanism"]["guarantees"][0]["hypotheses"]}
+    assert (known["values_are_declared"]["holds"], known["dictionary_is_public"]["holds"]) == (
+        "yes",
+        "assumed",
+    )
+    deleted = await client.delete("/v1/datasets/known")
+    assert deleted.status_code == 409, deleted.text
+
+
+async def test_values_are_kept_by_chance_and_drawn_by_a_run_as_well(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    await listed(client, "flu,0.5\nasthma,1\ngout,0.25\n", columns="illness,inclusion")
+    chosen = DRAWN | {"domain": "known", "epsilon": 6}
+    plan = (await client.post("/v1/releases/plans", json=asked(mechanism=chosen))).json()
+    assert plan["missing"] == []
+    assert any("need not be kept" in own for own in plan["warnings"])
+    assert plan["guarantees"][0]["parameters"]["epsilon"] == 6
+    answer = await client.post("/v1/releases/runs", json=asked(mechanism=chosen))
+    assert answer.status_code == 202, answer.text
+    await api.work_off(answer.json()["id"])
+    rows = rows_of(await data(client))
+    assert Counter(own["town"] for own in rows) == {"Rome": 30, "Bari": 30}
+    assert {own["illness"] for own in rows} <= {"flu", "asthma", "gout"}
+    same = await client.post("/v1/releases", json=asked(mechanism=chosen))
+    assert same.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "code"),
+    [
+        ("cough,1\n", "illness,prior", "unknown-value"),
+        ("flu,1\nflu,2\n", "illness,prior", "repeated-value"),
+        ("flu,0\ngout,1\n", "illness,prior", "out-of-range"),
+        ("flu,1.5\ngout,1\n", "illness,inclusion", "out-of-range"),
+        ("flu,many\ngout,1\n", "illness,density", "out-of-range"),
+        ("flu,1\n", "sickness,prior", "unknown-attribute"),
+        ("flu,1,0.5\ngout,2,1\n", "illness,prior,inclusion", "unequal-priors"),
+    ],
+)
+async def test_a_list_that_is_none_is_named_with_a_remedy(
+    client: httpx.AsyncClient, rows: str, columns: str, code: str
+):
+    await people(client)
+    await listed(client, rows, columns=columns)
+    body = asked(mechanism=DRAWN | {"domain": "known"})
+    problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+    (fault,) = problem["errors"]
+    assert (fault["pointer"], fault["code"]) == ("/mechanism/domain", code)
+    assert fault["remedy"]
+
+
+async def test_a_list_of_nobody_or_of_another_tenant_is_not_found(api: Api, client: httpx.AsyncClient):
+    await people(client)
+    _, token = await api.tenant_with_key()
+    async with api.client(token) as other:
+        await listed(other, "flu,3\nasthma,0.5\n")
+        id_ = (await other.get("/v1/datasets/known")).json()["id"]
+    for ref in ("known", id_, "nobodys"):
+        body = asked(mechanism=DRAWN | {"domain": ref})
+        problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+        (fault,) = problem["errors"]
+        assert (fault["pointer"], fault["code"]) == ("/mechanism/domain", "unknown-reference")
+        assert fault["message"] == f"There is no dataset with the id or name '{ref}'."
+        plan = (await client.post("/v1/releases/plans", json=body)).json()
+        assert plan["missing"][0]["pointer"] == "/mechanism/domain"
+    audit = {"mechanism": DRAWN | {"partition": [], "domain": "known"}, "method": "exact"}
+    answer = await client.post("/v1/mechanism-audits", json=audit)
+    assert answer.status_code == 422, answer.text
+
+
+async def test_the_records_themselves_are_no_public_list(client: httpx.AsyncClient):
+    await people(client)
+    body = asked(mechanism=DRAWN | {"domain": "people"})
+    problem = problem_of(await client.post("/v1/releases", json=body), 422, "invalid-input")
+    assert [own["code"] for own in problem["errors"]] == ["list-from-data"]
+
+
+async def test_only_the_owner_sees_what_is_expected_of_the_records_and_what_a_draw_tells(
+    api: Api, client: httpx.AsyncClient
+):
+    await people(client)
+    body = asked(mechanism=DRAWN)
+    found = (await client.post("/v1/releases/previews", json=body)).json()
+    before = found["drawn_people"]
+    (size,) = before["sizes"]
+    assert (size["people"], size["partitions"], found["missing"], found["rows"]) == (30, 2, [], None)
+    assert before["total_variation"] == size["total_variation"]
+    assert before["disclosure"] == 0  # of three equal counts no draw tells much
+    assert (before["worst_loss"], before["above_caps"]) == (None, None)
+    assert "not differentially private" in found["sentence"]
+    await made(client.post("/v1/releases", json=body))
+    after = (await client.post("/v1/releases/previews", json=body)).json()["drawn_people"]
+    assert (after["sizes"], after["above_caps"]) == (before["sizes"], 0)
+    assert 0 < after["worst_loss"] <= 2
+    actor = await api.services.tenants.authenticate(client.headers["Authorization"].split()[1])
+    async with api.client(await api.key_with(actor, Scope.ASSESS)) as reader:
+        problem_of(await reader.post("/v1/releases/previews", json=body), 403, "forbidden")
+    await client.post("/v1/releases/drawn/withdrawal")
+    gone = (await client.post("/v1/releases/previews", json=body)).json()["drawn_people"]
+    assert gone["worst_loss"] is None

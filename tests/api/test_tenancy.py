@@ -179,7 +179,9 @@ async def test_every_operation_that_could_name_a_resource_is_covered(known):
         for method, operation in methods.items()
         if method == "post" and "Ref" not in operation and _names_resources(operation)
     }
-    assert schemas - {"create_hierarchy"} == REFERRING
+    # The public list of a mechanism that is audited is looked up nowhere: no data are read.
+    audits = {"plan_mechanism_audit", "create_mechanism_audit", "create_mechanism_audit_run"}
+    assert schemas - {"create_hierarchy"} - audits == REFERRING
 
 
 def _names_resources(operation) -> bool:

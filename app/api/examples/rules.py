@@ -107,8 +107,15 @@ MECHANISM_RELEASES: Final = bodies(
     _PERTURBED, residents_perturbed="the residents, with the education of each drawn anew"
 )
 
+_SYNTHESISED: Final = {
+    "name": "residents-synthesised",
+    "dataset": "residents",
+    "mechanism": {"kind": "dirichlet_multinomial", "partition": ["gender", "race"], "epsilon": 2},
+}
+
 MECHANISM_PLANS: Final = bodies(
     _PERTURBED,
+    _SYNTHESISED,
     {
         "name": "residents-counted",
         "dataset": "residents",
@@ -132,6 +139,7 @@ MECHANISM_PLANS: Final = bodies(
         },
     },
     residents_perturbed="the residents, with the education of each drawn anew",
+    residents_synthesised="as many people of each gender and race, their education drawn anew",
     residents_counted="how many residents there are of each kind, with noise: differentially private",
     residents_counted_generalised="the same, each resident as generalised against a public dictionary",
 )
@@ -183,7 +191,9 @@ MECHANISM_PREVIEWS: Final = bodies(
             "phi_offset": 1,
         },
     },
+    _SYNTHESISED,
     residents_sampled="a sample of the residents, each generalised as far as chance says",
+    residents_synthesised="how far people whose education is drawn anew are from those whom they stand for",
 )
 
 RELEASES: Final = bodies(

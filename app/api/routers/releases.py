@@ -132,9 +132,11 @@ async def preview_release(
 ) -> ReleasePreviewAnswer:
     """Preview a release.
 
-    What a sample of generalised records would be worth on average, beside the optimum. It is computed from
-    the records as they are, for whoever owns them: it is not differentially private, and is stored neither
-    with the release nor in the audit trail. Needs the scopes `assess` and `data:read`.
+    What a sample of generalised records would be worth on average, beside the optimum; or how far people
+    drawn by dirichlet_multinomial are from the real ones on average, and what the release tells, once it is
+    drawn. It is computed from the records as they are, for whoever owns them: it is not differentially
+    private, and is stored neither with the release nor in the audit trail. Needs the scopes `assess` and
+    `data:read`.
     """
     request = await asyncio.to_thread(body.request)
     return ReleasePreviewAnswer.model_validate(await services.releases.preview(actor, request))

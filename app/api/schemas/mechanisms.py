@@ -8,9 +8,10 @@ from pydantic import Field
 
 from app.api.schemas.budgets import TableBudget
 from app.api.schemas.common import Answer, Count, GuaranteeHypothesis, Hash, Moment, Number
-from app.api.schemas.derived import answer_of, one_of, request_of
+from app.api.schemas.derived import answer_of, model_of, one_of, request_of
 from app.api.schemas.problems import ProblemFault
 from app.domain.mechanisms.catalogue import MECHANISMS, AnyMechanism
+from app.domain.mechanisms.expected_people import ExpectedPeople
 from app.domain.mechanisms.guarantee import Status
 from app.domain.mechanisms.mechanism import Family
 from app.services.questions import Route
@@ -120,6 +121,8 @@ class ReleasePreviewAnswer(Answer):
     """Greatest mean objective of a release of every record as one of its frequent generalisations."""
     best: Annotated[Number | None, Field(examples=[None])]
     """The same of all generalisations: the optimum."""
+    drawn_people: model_of(ExpectedPeople, "ExpectedPeople", {}) | None = None  # type: ignore[valid-type]
+    """What is expected of drawn people, and what the release tells that was drawn of the same question."""
     sentence: Annotated[str, Field(max_length=500)] = (
         "These numbers follow from the records without noise: they are not differentially private, are not "
         "stored with the release, and must not be published or shown to its readers."

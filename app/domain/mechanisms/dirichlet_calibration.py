@@ -12,8 +12,8 @@ there are. Tables that differ in the cell of one person are neighbours. γ = e^�
 
 The search for α is in floating point; what is returned is proven for the rational α that is returned.
 
-**First term.** Its logarithm is computed to sixty digits; lnΓ is Stirling's series from 40 on, whose error is
-below its first omitted term, 10⁻²⁸ here.
+**First term.** Its logarithm is computed to forty-two digits; lnΓ is Stirling's series from 40 on, whose
+error is below its first omitted term, 10⁻²⁸ here.
 
 **Further terms.** With a = x + α and b = n − x + (the others' prior), P(j+1) / P(j) is
 (j + a) / (j + 1) · (m − j) / (m − j − 1 + b). The first factor is at most max(1, (j + a) / (j + 1)) from j
@@ -48,10 +48,13 @@ Certificate = Literal["pure", "exact_tail", "reference_sample"]
 GRID: Final = 10**12
 """Priors are multiples of 1 / GRID."""
 _DIGITS: Final = 60
+_DIGITS_OF_LOGARITHMS: Final = 42
+"""They are below 10¹² each, so that their sum is right to some 10⁻²⁹ but for their own errors."""
 _DOUBT: Final = Decimal("1e-20")
 _ROUND: Final = 2.0**-53
 _ALL_COUNTS: Final = 64
-"""Up to so many counts x all are looked at; beyond them the bound for many people ends the search."""
+"""Up to so many counts x a search in floating point looks at all of them."""
+_SLOPES: Final = np.geomspace(1e-3, 30, 400)
 _EXACT_CELLS: Final = 2000
 """Up to so many cells the number of those kept is enumerated, else it is bounded by Chernoff's inequality."""
 
@@ -147,18 +150,21 @@ def _calibrated(
     return Calibration(pure.alpha, 0.0, n, "exact_tail")
 
 
-def proven_delta(n: int, cells: int, alpha: Fraction, epsilon: Fraction, certificate: Certificate) -> float:
-    """An upper bound of the probability of a loss above ε with this equal prior, by this certificate.
+def proven_delta(
+    n: int, shape: Mapping[Fraction, int], alpha: Fraction, epsilon: Fraction, certificate: Certificate
+) -> float:
+    """An upper bound of the probability of a loss above ε with this least prior, by this certificate.
 
-    1 where it proves nothing: a prior below n / γ by ``pure``, one person or e^ε ≤ 3 by a reference sample.
+    1 where it proves nothing: a prior below n / γ by ``pure``, one person, e^ε ≤ 3 or unequal priors by a
+    reference sample.
     """
     gamma = lower_gamma(epsilon)
     if alpha >= _raised(Decimal(n) / gamma):
         return 0.0
     if certificate == "exact_tail":
-        return Tails(n, ((alpha, cells),), gamma).bound()
-    if certificate == "reference_sample" and n > 1 and gamma > 2:
-        return min(1.0, reference_bound(n, cells, alpha, gamma))
+        return Tails(n, _priors(alpha, tuple(shape.items())), gamma).bound()
+    if certificate == "reference_sample" and n > 1 and gamma > 2 and len(shape) == 1:
+        return min(1.0, reference_bound(n, sum(shape.values()), alpha, gamma))
     return 1.0
 
 
@@ -166,45 +172,56 @@ def _by_reference(n: int, cells: int, gamma: Decimal, delta: Fraction) -> Calibr
     """By bisection for the reference sample; None where it does not apply, or helps nothing."""
     if gamma <= 2:
         return None
-    high = float(Decimal(n) / gamma)
-    low, top = 1e-12, high
+    low, high = 1e-12, (top := float(Decimal(n) / gamma))
     while high - low > 1e-12 * high:
         middle = math.sqrt(low * high) if high > 4 * low else (low + high) / 2
-        near = reference_bound(n, cells, Fraction(middle), gamma, proven=False)
+        near = _near_reference(n, cells, middle, float(gamma))
         low, high = (middle, high) if near > float(delta) else (low, middle)
-    alpha = _raised(Decimal(high))
+    alpha, step = _raised(Decimal(high)), Fraction(1, 10**9)
     while alpha < top:
         reached = reference_bound(n, cells, alpha, gamma)
         if Fraction(reached) <= delta:
             return Calibration(alpha, reached, None, "reference_sample")
-        alpha = Fraction(math.ceil(alpha * GRID * (1 + Fraction(1, 10**9))), GRID)
+        alpha, step = Fraction(math.ceil(alpha * GRID * (1 + step)), GRID), 2 * step
     return None
 
 
-def reference_bound(n: int, cells: int, alpha: Fraction, gamma: Decimal, proven: bool = True) -> float:
+def _near_reference(n: int, cells: int, alpha: float, gamma: float) -> float:
+    """The left side of the reference sample in floating point, up to the first x after which it falls."""
+    greatest = 0.0
+    for x in range(n + 1):
+        count = gamma * (alpha + max(0, x - 1))
+        near = 0.0 if count >= n else _near_probability(n, count, x + alpha, n - x + (cells - 1) * alpha)
+        if not near or (x > 1 and near < greatest):
+            break
+        greatest = max(greatest, near)
+    return 2 * cells * (gamma + 1) / (gamma - 1) * greatest
+
+
+def reference_bound(n: int, cells: int, alpha: Fraction, gamma: Decimal) -> float:
     """2K·e^ε / (e^ε − 2) · ρ(n, n, α, (K − 1)α, γ): the left side of the reference sample."""
-    found = rho(n, n, alpha, (cells - 1) * alpha, gamma, proven)
+    found = rho(n, n, alpha, (cells - 1) * alpha, gamma)
     factor = 2 * cells * float((gamma + 1) / (gamma - 1))
     return factor * found * (1 + 16 * _ROUND)
 
 
-def rho(
-    n: int, m: int, alpha: Fraction, others: Fraction, gamma: Decimal | float, proven: bool = True
-) -> float:
+def rho(n: int, m: int, alpha: Fraction, others: Fraction, gamma: Decimal | float) -> float:
     """The greatest continued probability of a just unrepresentative count, over x; 0 if none is below m."""
     most = 0.0
     factor = Decimal(gamma)
     prior = float(alpha)
+    # Where the bound for more people holds: f(x) < m, so that x is below this, and n − x + others ≥ 2.
+    can_stop = n - m / factor - 2 >= 2
     for x in range(n + 1):
         with localcontext(Context(prec=_DIGITS)):
             count = factor * (_decimal(alpha) + max(0, x - 1))
         if count >= m:
             break
-        if x > _ALL_COUNTS:
+        if x > 1 and can_stop:
             beyond = _beyond(x, m, prior, float(n + alpha + others), float(factor))
             if beyond <= most:
                 break
-        most = max(most, _probability(m, count, x + alpha, n - x + others, proven))
+        most = max(most, _probability(m, count, x + alpha, n - x + others))
     return most
 
 
@@ -255,20 +272,22 @@ class Tails:
             else self.total
         )
         prior, sum_of_all, factor = float(alpha), float(self.n + total), float(self.gamma)
-        most = 0.0
+        none = most = rise = 0.0
         for x in range(self.n + 1):
             with localcontext(Context(prec=_DIGITS)):
                 cap = int(self.gamma * (_decimal(alpha) + max(0, x - 1)))
             if cap >= self.n:
                 yield 0.0
                 return
-            if x > _ALL_COUNTS:
+            if x > 1:
                 beyond = _beyond(x, self.n, prior, sum_of_all, factor)
-                if beyond <= 1e-9 * most:
+                # Then none is greater, nor rises more for each person; or they are next to nothing.
+                if beyond <= min(most, rise * x) or (x > _ALL_COUNTS and beyond <= 1e-9 * most):
                     yield beyond
                     return
             tail = upper_tail(self.n, cap + 1, x + alpha, self.n - x + total - alpha, proven)
-            most = max(most, tail)
+            none, most = (none if x else tail), max(most, tail)
+            rise = max(rise, (tail - none) / x) if x else 0.0
             yield tail
 
 
@@ -276,8 +295,8 @@ def upper_tail(m: int, least: int, a: Fraction, b: Fraction, proven: bool = True
     """An upper bound of Pr[Y ≥ least] of a beta-binomial(m; a, b) Y, rounding included."""
     if b <= 0:
         return 1.0
-    term = _probability(m, Decimal(least), a, b, proven)
     first, second = float(a), float(b)
+    term = _probability(m, Decimal(least), a, b) if proven else _near_probability(m, least, first, second)
     total, j = term, least
     while j < m:
         term *= (j + first) / (j + 1) * ((m - j) / (m - j - 1 + second))
@@ -306,16 +325,18 @@ def _beyond(x: int, m: int, alpha: float, total: float, gamma: float) -> float:
     return found * (1 + (x + alpha) / least) * (1 + 1e-9) if least > 0 else math.inf
 
 
-def _probability(m: int, count: Decimal, a: Fraction, b: Fraction, proven: bool) -> float:
-    """The beta-binomial probability of a count, continued to real ones: proven not too small, or fast."""
-    if not proven:
-        j, first, second = float(count), float(a), float(b)
-        log = math.lgamma
-        return math.exp(
-            log(m + 1) - log(j + 1) - log(m - j + 1) + log(first + second) - log(first) - log(second)
-            + log(first + j) + log(second + m - j) - log(first + second + m)
-        )  # fmt: skip
-    with localcontext(Context(prec=_DIGITS)):
+def _near_probability(m: int, count: float, a: float, b: float) -> float:
+    """The beta-binomial probability of a count, continued to real ones, in floating point."""
+    log = math.lgamma
+    return math.exp(
+        log(m + 1) - log(count + 1) - log(m - count + 1) + log(a + b) - log(a) - log(b)
+        + log(a + count) + log(b + m - count) - log(a + b + m)
+    )  # fmt: skip
+
+
+def _probability(m: int, count: Decimal, a: Fraction, b: Fraction) -> float:
+    """The same, proven not too small."""
+    with localcontext(Context(prec=_DIGITS_OF_LOGARITHMS)):
         first_, second_, all_ = _decimal(a), _decimal(b), _decimal(a + b)
         logarithm = (
             _log_gamma(Decimal(m + 1)) - _log_gamma(count + 1) - _log_gamma(m - count + 1)
@@ -335,8 +356,9 @@ _STIRLING: Final = tuple(
 _HALF_LOG_TWO_PI: Final = Decimal("0.918938533204672741780329736405617639861397473637783412817")
 
 
+@lru_cache(maxsize=2**12)
 def _log_gamma(z: Decimal) -> Decimal:
-    """lnΓ(z), z > 0, with an error below 10⁻²⁷."""
+    """lnΓ(z), z > 0, with an error below 10⁻²⁷; half of a probability is that of one person more."""
     product = Decimal(1)
     while z < 40:
         product *= z
@@ -372,52 +394,63 @@ def sampled_domain(
     start = calibrate(n, sum(inclusion.values()), epsilon, delta, "exact_tail")
     gamma, wanted = lower_gamma(_as_fraction(epsilon)), float(delta)
     low, high = (start.t_star or n) - 1, n
-    best: tuple[float, int] = (0.0, 1)
     while high - low > 1:
         middle = (low + high) // 2
-        found = sampled_delta(n, inclusion, _raised(middle / gamma), gamma)
-        if found[0] <= wanted:
-            high, best = middle, found
-        else:
-            low = middle
+        found = sampled_delta(n, inclusion, _raised(middle / gamma), gamma, proven=False)
+        low, high = (low, middle) if found[0] <= wanted else (middle, high)
+    best: tuple[float, int] = (0.0, 1)
+    while high < n and (best := sampled_delta(n, inclusion, _raised(high / gamma), gamma))[0] > wanted:
+        high += 1
+    if high == n:
+        best = (0.0, 1)
     alpha = _raised(high / gamma)
     spent = float(epsilon) + math.log(1 / min(inclusion)) + math.ceil(alpha) * math.log(2)
     return SampledDomain(alpha, spent * (1 + 1e-14), best[0], best[1], high)
 
 
 def sampled_delta(
-    n: int, inclusion: Mapping[float, int], alpha: Fraction, gamma: Decimal
+    n: int, inclusion: Mapping[float, int], alpha: Fraction, gamma: Decimal, proven: bool = True
 ) -> tuple[float, int]:
-    """The least δ′ found for a prior, and its k₀."""
+    """The least δ′ found for a prior, and its k₀; which that is, a search in floating point says."""
     cells = sum(inclusion.values())
     expected = sum(f * many for f, many in inclusion.items())
 
-    def at(kept: int) -> float:
+    def at(kept: int, proven: bool = False) -> float:
         tails = Tails(n, ((alpha, 1),), gamma, kept * alpha)
-        return min(1.0, fewer_kept(inclusion, kept) + tails.sampled(expected))
+        return min(1.0, fewer_kept(inclusion, kept) + tails.sampled(expected, proven))
 
     low, high = 1, min(cells, max(1, math.ceil(expected)))
     while high - low > 2:
         third = (high - low) // 3
         left, right = at(low + third), at(high - third)
         low, high = (low, high - third) if left <= right else (low + third, high)
-    return min((at(kept), kept) for kept in range(low, high + 1))
+    found = min((at(kept), kept) for kept in range(low, high + 1))
+    return (at(found[1], proven=True), found[1]) if proven else found
 
 
 def fewer_kept(inclusion: Mapping[float, int], kept: int) -> float:
     """An upper bound of the probability that fewer than so many cells are kept, each by its chance."""
     if sum(inclusion.values()) <= _EXACT_CELLS:
-        law = np.ones(1)
-        for f, many in inclusion.items():
-            for _ in range(many):
-                law = np.convolve(law, (1 - f, f))
-        return min(1.0, float(law[:kept].sum()) * (1 + 1e-12))
-    chances, cells = np.array(list(inclusion)), np.array(list(inclusion.values()))
-    exponents = (
-        float(cells @ np.log1p(chances * math.expm1(-s))) + s * (kept - 1)
-        for s in np.geomspace(1e-3, 30, 400)
-    )
-    return min(1.0, math.exp(min(exponents)) * (1 + 1e-9))
+        return min(1.0, float(_law_of_kept(tuple(inclusion.items()))[:kept].sum()) * (1 + 1e-12))
+    exponents = _logarithms_of_kept(tuple(inclusion.items())) + _SLOPES * (kept - 1)
+    return min(1.0, math.exp(float(exponents.min())) * (1 + 1e-9))
+
+
+@lru_cache(maxsize=16)
+def _law_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
+    """(K + 1,) the probability that so many cells are kept."""
+    law = np.ones(1)
+    for f, many in inclusion:
+        for _ in range(many):
+            law = np.convolve(law, (1 - f, f))
+    return law
+
+
+@lru_cache(maxsize=16)
+def _logarithms_of_kept(inclusion: tuple[tuple[float, int], ...]) -> Floats:
+    """Ln E[e^(−s·kept)] at the slopes s of Chernoff's inequality."""
+    chances, cells = np.array(inclusion).T
+    return np.asarray(np.log1p(np.expm1(-_SLOPES)[:, None] * chances) @ cells)
 
 
 def noise_share(n: int, total: float) -> float:

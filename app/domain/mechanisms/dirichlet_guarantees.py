@@ -17,6 +17,8 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY
 from app.domain.mechanisms.mechanism import MechanismContext
 from app.domain.mechanisms.private_release import LARGE_EPSILON, factor_told, private_hypotheses
+from app.domain.mechanisms.public_cells import PublicCells
+from app.domain.mechanisms.public_dictionary import DICTIONARY_IS_PUBLIC
 from app.domain.mechanisms.public_domains import domain_is_public
 
 TOTALS_ARE_PUBLIC: Final = "totals_are_public"
@@ -25,17 +27,27 @@ VALUES_ARE_DECLARED: Final = "values_are_declared"
 
 def guarantees_of(
     context: MechanismContext,
-    name: str,
     partition: Sequence[str],
+    delta: float,
+    name: str,
     numbers: Mapping[str, float],
     epsilon: float,
-    delta: float,
+    cells: PublicCells,
 ) -> tuple[PrivacyGuarantee, ...]:
     """Differential privacy of one value and, with a δ, the probabilistic form that is proved first.
 
-    ``name`` is the attribute that is drawn, ``numbers`` are the constants of the plan.
+    ``name`` is the attribute that is drawn, ``numbers`` are the constants of the plan, ``cells`` are what
+    people are drawn from.
     """
     each = f"each combination of {', '.join(map(repr, partition))}" if partition else "the whole table"
+    declared = Hypothesis(
+        VALUES_ARE_DECLARED,
+        "yes" if cells.has_outside else "assumed",
+        f"Whoever has a {name!r} that is not in the list is drawn as suppressed, whatever it is."
+        if cells.has_outside
+        else f"Every record is taken to have a declared {name!r}, whatever else it is. It is checked before "
+        "anything is drawn: a table with another value is refused, which tells that one bit.",
+    )
     hypotheses = (
         Hypothesis(
             TOTALS_ARE_PUBLIC,
@@ -44,14 +56,10 @@ def guarantees_of(
             f"{each} has is published exactly, and taken to be public.",
         ),
         domain_is_public(context, name),
+        *((DICTIONARY_IS_PUBLIC,) if cells.is_listed else ()),
         *private_hypotheses(context),
         not_shown_otherwise(name),
-        Hypothesis(
-            VALUES_ARE_DECLARED,
-            "assumed",
-            f"Every record is taken to have a declared {name!r}, whatever else it is. It is checked before "
-            "anything is drawn: a table with another value is refused, which tells that one bit.",
-        ),
+        declared,
     )
     slack = "" if delta == 0 else f", apart from a slack of δ = {delta:.6g}"
     bounded = PrivacyGuarantee(
@@ -89,7 +97,7 @@ def guarantees_of(
     return bounded, probabilistic
 
 
-def warnings_of(name: str, numbers: Mapping[str, float], epsilon: float) -> Iterator[str]:
+def warnings_of(name: str, numbers: Mapping[str, float], epsilon: float, cells: PublicCells) -> Iterator[str]:
     """Sentences for whoever publishes the table."""
     yield (
         "Of one record more or less nothing is promised, since totals are published exactly: against that "
@@ -97,10 +105,17 @@ def warnings_of(name: str, numbers: Mapping[str, float], epsilon: float) -> Iter
         f"beside it. Of replacing the {name!r} of one record, a release with ε and δ of records counts with "
         "2ε and (1 + e^ε)·δ."
     )
+    about, spread = ("At most", "those kept") if cells.chances else ("About", f"{numbers['values']:,} values")
+    evenly = "evenly " if cells.units == len(cells.nodes) else ""
     yield (
-        f"About {100 * numbers['noise_share']:.3g} % of the drawn people are expected to be of the prior, "
-        f"which is spread evenly over {numbers['values']:,} values."
+        f"{about} {100 * numbers['noise_share']:.3g} % of the drawn people are expected to be of the prior, "
+        f"which is spread {evenly}over {spread}."
     )
+    if cells.chances:
+        spent = -math.log(cells.chances[0][0])
+        yield f"Of ε, {spent:.4g} and ⌈α⌉·ln 2 are spent on cells that need not be kept."
+    if cells.has_outside:
+        yield f"People whose {name!r} is not in the list are shown as suppressed; their number has noise."
     if numbers["partitions_of_one"]:
         yield (
             f"{numbers['partitions_of_one']:,} of {numbers['partitions']:,} partitions have one person: no δ "

@@ -1,15 +1,16 @@
 """Dirichlet-multinomial synthesis: the people of public partitions, with one attribute drawn anew.
 
 How many people each combination of the partition's attributes has is public and published exactly. In each
-partition as many people are drawn as it has, by a Pólya urn of its people and of a prior that is equal for
-all values that the drawn attribute can have (Machanavajjhala (2008), chapter 4, corrected; earlier in
-Machanavajjhala et al. (2008)). Values are those of a public hierarchy, at the level of a public rule.
+partition as many people are drawn as it has, by a Pólya urn of its people and of a prior for each cell that
+the drawn attribute can have (Machanavajjhala (2008), chapter 4, corrected; earlier in Machanavajjhala et al.
+(2008)). Cells are the values of a public hierarchy at the level of a public rule, or those of a public list.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Annotated, Final
@@ -18,7 +19,7 @@ import numpy as np
 from annotated_types import Ge, Le, MaxLen, doc
 
 from app.domain.arrays import Ints, Longs
-from app.domain.catalogue.catalogue_types import ColumnName
+from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, DatasetRef
 from app.domain.classes.ratios import as_written
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.dirichlet_calibration import (
@@ -27,8 +28,17 @@ from app.domain.mechanisms.dirichlet_calibration import (
     lower_gamma,
     noise_share,
     proven_delta,
+    sampled_delta,
+    sampled_domain,
 )
+from app.domain.mechanisms.dirichlet_disclosure import exact_chances, violations, worst_losses
 from app.domain.mechanisms.dirichlet_guarantees import guarantees_of, warnings_of
+from app.domain.mechanisms.expected_people import (
+    MOST_OUTPUTS,
+    ExpectedPeople,
+    PartitionsOfSize,
+    expected_total_variation,
+)
 from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY, PROBABILISTIC_PRIVACY
 from app.domain.mechanisms.mechanism import Bits, Drawn, Mechanism, MechanismContext, MechanismPlan
 from app.domain.mechanisms.noise_law import not_less
@@ -42,10 +52,11 @@ from app.domain.mechanisms.private_release import (
     rule_faults,
     why_no_public_rule,
 )
+from app.domain.mechanisms.public_cells import Chances, PublicCells, Shape
 from app.domain.mechanisms.public_domains import why_undeclared
 from app.domain.mechanisms.rule_before import bytes_disclosed, disclosed, shown_attributes
 from app.domain.tables.distinct import DistinctRows, distinct_rows
-from app.domain.tables.table import no_attribute
+from app.domain.tables.table import Table, no_attribute
 
 PLACES: Final = 12
 """Of priors as decimals; fewer where a word of 64 bits does not hold so many."""
@@ -54,6 +65,8 @@ MOST_SQUARES: Final = 500_000
 """With a smaller e^ε − 1 no count is far above its cap, and tails are long: they are summed while the squares
 of the different sizes add up to so many for each value."""
 SECONDS_PER_SIZE: Final = 0.02
+SECONDS_PER_CELL: Final = 2e-8
+"""Of each partition, where cells are kept by chance."""
 SECONDS_PER_PERSON: Final = 5e-7
 BYTES_PER_PERSON: Final = 100
 
@@ -97,6 +110,23 @@ class DirichletMultinomial:
         ),
     ] = "pure"
     rule_is_public: RuleIsPublic = False
+    domain: Annotated[
+        DatasetRef | None, ADDED_LATER,
+        doc(
+            "A dataset that lists, from public knowledge alone, the values that can be drawn, in a column "
+            "named as the attribute; null: all declared ones, with equal priors. Other values are shown as "
+            "suppressed. It may have columns of numbers up to a million: `prior`, relative to others; "
+            "`inclusion`, the probability that a value which nobody of a partition has is kept, which ε pays "
+            "for; `density`, of the value in its part."
+        ),
+    ] = None  # fmt: skip
+    part_levels: Annotated[
+        int, Ge(0), Le(50), ADDED_LATER,
+        doc(
+            "People are drawn in parts, so many levels above the values; in a part every drawn person is "
+            "placed by the density of the list, or evenly without one."
+        ),
+    ] = 0  # fmt: skip
 
     def __post_init__(self) -> None:
         require_private(self, self.epsilon)
@@ -127,27 +157,65 @@ class PublishedDirichletMultinomial(PublishedPrivately):
     epsilon: Annotated[float, doc("ε of the guarantee.")]
     delta: Annotated[float, doc("δ of the guarantee, of a partition.")]
     certificate: Annotated[Certificate, doc("What proves it.")]
-    cells: Annotated[int, doc("Values that could be drawn.")]
+    cells: Annotated[int, doc("Values or parts that could be drawn, and the one outside, if there is one.")]
     sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
-    priors: Annotated[tuple[float, ...], doc("α of each: a value of k is expected of (k + α)·n/(n + K·α).")]
+    priors: Annotated[tuple[float, ...], doc("Least α of each: one of k is expected of (k + α)·n/(n + K·α).")]
+    outside: Annotated[bool, doc("Whether a suppressed value is of people outside of the list.")] = False
 
 
 @lru_cache(maxsize=2**14)
 def prior_of(
-    n: int, cells: int, epsilon: Fraction, delta: Fraction, certificate: Certificate
+    n: int, shape: Shape, epsilon: Fraction, delta: Fraction, certificate: Certificate, chances: Chances = ()
 ) -> tuple[Fraction, float] | None:
     """The least prior found whose urn draws words of 64 bits, and its δ; None if there is none.
 
-    Where 12 decimal places are too many it is rounded up to fewer and proved anew, else that of ``pure`` is.
+    ``shape`` says how many cells have which multiple of it, ``chances`` how many are kept with which
+    probability, if not all are. Where 12 decimal places are too many it is rounded up to fewer and proved
+    anew, else that of ``pure`` is.
     """
-    choices = [calibrate(n, cells, epsilon, delta, own).alpha for own in (certificate, "pure")]
+    if chances:
+        return _sampled_prior(n, epsilon, delta, dict(chances))
+    units = sum(multiple * many for multiple, many in shape)
+    weights = {Fraction(multiple): many for multiple, many in shape}
+    cells = sum(weights.values())
+    choices = [calibrate(n, cells, epsilon, delta, own, weights).alpha for own in (certificate, "pure")]
     for scale in (10**places for places in range(PLACES, -1, -1)):
         for alpha in (Fraction(math.ceil(own * scale), scale) for own in choices):
-            if is_drawable(n, alpha, cells):
-                proven = proven_delta(n, cells, alpha, epsilon, certificate)
+            if is_drawable(n, alpha, units):
+                proven = proven_delta(n, weights, alpha, epsilon, certificate)
                 if Fraction(proven) <= delta:
                     return alpha, proven
     return None
+
+
+def _sampled_prior(
+    n: int, epsilon: Fraction, delta: Fraction, chances: Mapping[float, int]
+) -> tuple[Fraction, float] | None:
+    """The same of sampled cells, by exact tails: ε is what is left of the whole for those that are kept.
+
+    A prior of at most c in every cell costs c·ln 2, and the least chance f costs ln 1/f: for c = 1, 2, …
+    until the prior that the rest of ε needs is no greater.
+    """
+    most = 1
+    while (left := left_of(epsilon, chances, most)) > 0:
+        found = sampled_domain(n, chances, left, delta).alpha
+        for scale in (10**places for places in range(PLACES, -1, -1)):
+            alpha = Fraction(math.ceil(found * scale), scale)
+            if alpha <= most and is_drawable(n, alpha, sum(chances.values())):
+                is_pure = alpha * Fraction(gamma := lower_gamma(left)) >= n
+                proven = 0.0 if is_pure else sampled_delta(n, chances, alpha, gamma)[0]
+                if Fraction(proven) <= delta:
+                    return alpha, proven
+        most = max(most + 1, math.ceil(found))
+    return None
+
+
+def left_of(epsilon: Fraction, chances: Mapping[float, int], most: int) -> Fraction:
+    """ε − ln 1/f − c·ln 2, rounded down to nine places; ε where all cells are kept."""
+    if not chances:
+        return epsilon
+    spent = most * math.log(2) - math.log(min(chances))
+    return Fraction(math.floor((epsilon - Fraction(spent * (1 + 1e-12))) * 10**9), 10**9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +248,8 @@ class _People:
                 "All attributes that are shown are in the partition: none is drawn.",
                 "Leave out of the partition the one attribute that is not public.",
             )
-        cells = math.prod(len(own.domain) for own in drawn)
         if len(drawn) > 1:
+            cells = math.prod(len(own.context.table.hierarchies[own.column].leaves) for own in drawn)
             raise InvalidInput.of(
                 pointer,
                 "several-drawn",
@@ -191,12 +259,12 @@ class _People:
                 "Name those that are public, suppress others by a rule, or make one attribute of them with a "
                 "hierarchy that declares its values.",
             )
-        if cells == 1:
+        if len(drawn[0].cells.nodes) == 1:
             raise InvalidInput.of(
                 pointer,
                 "one-value",
                 f"{drawn[0].name!r} can have one value only: everybody has it, and nothing is drawn.",
-                "Draw another attribute, or give a rule with a less general level.",
+                "Draw another attribute, or give a rule with a less general level or fewer part_levels.",
             )
         return drawn[0]
 
@@ -206,11 +274,27 @@ class _People:
         return self.context.table.attributes[self.column]
 
     @cached_property
-    def domain(self) -> Ints:
-        """(K,) the nodes that can be drawn, ascending: those of all declared values at the rule's level."""
-        hierarchy = self.context.table.hierarchies[self.column]
-        found = hierarchy.ancestors_at(levels_of(self.context)[self.column])[hierarchy.leaves]
-        return np.unique(found).astype(np.int32)
+    def cells(self) -> PublicCells:
+        """What people are drawn from."""
+        asked, tree = self.asked, self.context.table.hierarchies[self.column]
+        level = levels_of(self.context)[self.column]
+        listed = None if asked.domain is None else self.context.lists.get(asked.domain)
+        if asked.domain is not None and listed is None:
+            message = "There is no such list here: the mechanism is asked for without its datasets."
+            raise InvalidInput.of("/mechanism/domain", "no-list", message, "Leave the domain out.")
+        if level + asked.part_levels >= max(tree.height, 1):
+            message = f"The hierarchy of {self.name!r} has no such level below the one that suppresses."
+            raise InvalidInput.of("/mechanism/part_levels", "no-level", message, "Give fewer part_levels.")
+        found = PublicCells.of(tree, level, asked.part_levels, listed, self.name)
+        if found.chances and found.units > len(found.nodes):
+            message = "Cells that are kept by chance are proved for equal priors only."
+            remedy = "Leave out one of the columns prior and inclusion."
+            raise InvalidInput.of("/mechanism/domain", "unequal-priors", message, remedy)
+        if found.chances and asked.certificate == "reference_sample":
+            message = "A reference sample is no proof where cells are kept by chance."
+            remedy = "Choose exact_tail or pure, or leave out the column inclusion."
+            raise InvalidInput.of("/mechanism/certificate", "certificate-of-all-cells", message, remedy)
+        return found
 
     @cached_property
     def shown(self) -> Ints:
@@ -220,10 +304,13 @@ class _People:
     @cached_property
     def partitions(self) -> DistinctRows:
         """People who agree in all attributes but the one that is drawn; without others all do."""
-        table = self.context.table
-        others = [j for j in range(table.n_attributes) if j != self.column]
-        columns = [self.shown[:, j] for j in others] or [np.zeros(table.n_records, dtype=np.int32)]
-        return distinct_rows(columns, [table.sizes[j] for j in others] or [1], table.n_records)
+        return self.partitions_of(self.shown)
+
+    def partitions_of(self, rows: Ints) -> DistinctRows:
+        """The same of other rows."""
+        sizes, others = self.context.table.sizes, [j for j in range(rows.shape[1]) if j != self.column]
+        columns = [rows[:, j] for j in others] or [np.zeros(len(rows), dtype=np.int32)]
+        return distinct_rows(columns, [sizes[j] for j in others] or [1], len(rows))
 
     @cached_property
     def sizes(self) -> tuple[Longs, Longs]:
@@ -238,13 +325,19 @@ class _People:
     def prior(self, n: int, epsilon: float) -> tuple[Fraction, float] | None:
         """Of one size, with this ε; where tails are too much work by ``pure``."""
         certificate = "pure" if self.is_work(float(n) ** 2, epsilon) else self.asked.certificate
-        delta = as_written(self.asked.delta)
-        return prior_of(n, len(self.domain), as_written(epsilon), delta, certificate)
+        delta = as_written(self.asked.delta if certificate != "pure" else 0.0)
+        return prior_of(n, self.cells.shape, as_written(epsilon), delta, certificate, self.cells.chances)
 
     def is_work(self, squares: float, epsilon: float) -> bool:
         """Whether the tails of sizes with this sum of squares are too many to be summed."""
-        is_slow = self.asked.certificate == "exact_tail" and math.expm1(epsilon) <= SLOW
-        return is_slow and squares > MOST_SQUARES * len(self.domain)
+        left = left_of(as_written(epsilon), dict(self.cells.chances), 1)
+        is_slow = self.asked.certificate == "exact_tail" and math.expm1(left) <= SLOW
+        return is_slow and squares > MOST_SQUARES * len(self.cells.nodes)
+
+    def share(self, n: int, alpha: Fraction | float) -> float:
+        """The expected share of the prior; of sampled cells at most, as it is concave in the kept ones."""
+        kept = min(sum(own * many for own, many in self.cells.chances) + n, len(self.cells.nodes))
+        return noise_share(n, float(alpha) * (kept if self.cells.chances else self.cells.units))
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -255,7 +348,10 @@ class _People:
             remedy = "Give an epsilon of 1.3 or more, or the certificate pure with a delta of 0."
             found.append(Fault("/mechanism/certificate", "too-much-work", message, remedy))
         elif None in self.priors:
-            message = f"The prior of {len(self.domain):,} values is too large to be drawn from exactly."
+            message = f"The prior of {len(self.cells.nodes):,} values is too large to be drawn from exactly."
+            if self.cells.chances:
+                least = self.cells.chances[0][0]
+                message = f"Cells kept with a chance of {least:g} take {math.log(2 / least):.4g} of epsilon."
             remedy = "Give a greater epsilon, another certificate, or a rule with a more general level."
             found.append(Fault("/mechanism/epsilon", "too-much-noise", message, remedy))
         return tuple(found)
@@ -263,32 +359,34 @@ class _People:
     @property
     def numbers(self) -> dict[str, float]:
         """The constants of a plan: those of priors only where nothing is in the way."""
-        (sizes, times), cells = self.sizes, len(self.domain)
+        sizes, times = self.sizes
         median = int(sizes[np.searchsorted(np.cumsum(times), times.sum() // 2, side="right")])
         found: dict[str, float] = {
             "partitions": int(times.sum()),
             "partitions_of_one": int(times[sizes == 1].sum()),
             "size_median": median,
             "size_greatest": int(sizes[-1]),
-            "values": cells,
+            "values": len(self.cells.nodes),
         }
         for epsilon in EPSILONS_COMPARED:
             prior = self.prior(median, epsilon)
-            share = 1.0 if prior is None else noise_share(median, cells * float(prior[0]))
+            share = 1.0 if prior is None else self.share(median, prior[0])
             found[f"noise_share_at_epsilon_{epsilon:g}"] = share
         if self.faults:
             return found
         proven = [own for own in self.priors if own is not None]
         alphas, deltas = np.array([float(own) for own, _ in proven]), [own for _, own in proven]
         of_table = sum(Fraction(own) * many for own, many in zip(deltas, times.tolist(), strict=True))
-        totals = cells * alphas
+        shares = [self.share(n, own) for n, (own, _) in zip(sizes.tolist(), proven, strict=True)]
+        of_chance = max((-math.log(own) for own, _ in self.cells.chances), default=0.0)
+        of_kept = np.ceil(alphas) * math.log(2) if self.cells.chances else np.zeros(len(alphas))
         return found | {
             "alpha_least": float(alphas.min()),
             "alpha_greatest": float(alphas.max()),
-            "greatest_loss": float(np.log1p(sizes / alphas).max()),
+            "greatest_loss": float((np.log1p(sizes / alphas) + of_kept).max()) + of_chance,
             "delta_of_partition": max(deltas),
             "delta_of_table": min(1.0, not_less(Fraction(of_table))),
-            "noise_share": float(np.average(totals / (sizes + totals), weights=sizes * times)),
+            "noise_share": float(np.average(shares, weights=sizes * times)),
         }
 
 
@@ -303,20 +401,21 @@ def _supports(context: MechanismContext, parameters: DirichletMultinomial) -> st
 def _plan(context: MechanismContext, parameters: DirichletMultinomial) -> MechanismPlan:
     people, n = _People.of(context, parameters), context.table.n_records
     missing, numbers, asked = people.faults, people.numbers, parameters
-    described = (context, people.name, asked.partition, numbers, asked.epsilon, asked.delta)
+    kept = len(people.partitions.counts) * len(people.cells.nodes) if people.cells.chances else 0
+    described = (people.name, numbers, asked.epsilon, people.cells)
     return MechanismPlan(
         constants=numbers,
         missing=missing,
-        seconds=SECONDS_PER_SIZE * len(people.sizes[0]) + SECONDS_PER_PERSON * n,
+        seconds=SECONDS_PER_SIZE * len(people.sizes[0]) + SECONDS_PER_PERSON * n + SECONDS_PER_CELL * kept,
         bytes=(BYTES_PER_PERSON + bytes_disclosed(context)) * n,
-        guarantees=() if missing else guarantees_of(*described),
-        warnings=() if missing else tuple(warnings_of(people.name, numbers, asked.epsilon)),
+        guarantees=() if missing else guarantees_of(context, asked.partition, asked.delta, *described),
+        warnings=() if missing else tuple(warnings_of(*described)),
     )
 
 
 def _bars(context: MechanismContext, parameters: DirichletMultinomial) -> tuple[Fault, ...]:
     people = _People.of(context, parameters)
-    if np.isin(people.shown[:, people.column], people.domain).all():
+    if (people.cells.of_node[people.shown[:, people.column]] >= 0).all():
         return ()
     message = f"Some records have no declared value of {people.name!r}: it is missing, or more general."
     remedy = "Leave these records out, or map missing values to a declared value of their own in the data."
@@ -336,21 +435,66 @@ def _draw(
     order = np.argsort(people.partitions.inverse, kind="stable")
     of_size = np.searchsorted(sizes, people.partitions.counts)
     parts = np.array([own.as_integer_ratio() for own in alphas], dtype=np.int64)[of_size]
-    urns = Urns(people.partitions.counts, parts[:, 0], parts[:, 1], len(people.domain))
-    cells = np.searchsorted(people.domain, people.shown[order, column]).astype(np.int32)
+    counts, cells = people.partitions.counts, people.cells
     columns = [people.shown[order, j] for j in range(context.table.n_attributes)]
-    columns[column] = people.domain[urns.drawn(cells, bits)]
+    of_people = cells.of_node[columns[column]]
+    units, of_units = cells.prior_units(of_people, np.cumsum(counts) - counts, bits)
+    urns = Urns(counts, parts[:, 0], parts[:, 1], units)
+    columns[column] = cells.shown(urns.drawn(of_people, bits, of_units), bits)
     published = PublishedDirichletMultinomial(
         attribute=people.name,
         partition=parameters.partition,
         epsilon=parameters.epsilon,
         delta=parameters.delta,
         certificate=parameters.certificate,
-        cells=len(people.domain),
+        cells=len(cells.nodes),
         sizes=tuple(sizes.tolist()),
         priors=tuple(map(float, alphas)),
+        outside=cells.has_outside,
     )
     return Drawn(tuple(columns), published)
+
+
+def _value(
+    context: MechanismContext, parameters: DirichletMultinomial, released: Table | None
+) -> ExpectedPeople:
+    """What is expected of a draw, and what the release tells, if there is one: of the records as they are."""
+    people = _People.of(context, parameters)
+    cells, n, column = people.cells, context.table.n_records, people.column
+    drawn = np.empty((0, context.table.n_attributes), dtype=np.int32) if released is None else released.codes
+    both = np.concatenate([people.shown, drawn])
+    of_partition = people.partitions_of(both).inverse
+    order = np.argsort(of_partition, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(of_partition))[:-1])
+    alphas = dict(zip(people.sizes[0].tolist(), [float(own[0]) for own in people.priors if own], strict=True))
+    variations: dict[int, list[float]] = {size: [] for size in alphas}
+    losses, above, k = [], 0, len(cells.nodes)
+    n_outputs = sum(math.comb(size + k - 1, k - 1) for size in people.partitions.counts.tolist())
+    disclosure = 0.0 if n_outputs <= MOST_OUTPUTS else None
+    for rows in parts:
+        found, of_row = np.unique(cells.of_node[both[rows, column]], return_inverse=True)
+        counts, shown = (np.bincount(of_row[own], minlength=len(found)) for own in (rows < n, rows >= n))
+        alpha, is_there = alphas[size := int(counts.sum())], counts > 0
+        priors = alpha * cells.multiples[found]
+        losses.append(float(worst_losses(shown, counts, priors, len(found) < k)))
+        above += int(violations(shown, counts, priors, math.expm1(parameters.epsilon)).sum())
+        in_mean = expected_total_variation(counts[is_there], priors[is_there], alpha * cells.units)
+        variations[size].append(in_mean)
+        if disclosure is not None:
+            every = np.zeros(k, dtype=np.int64)
+            every[found] = counts
+            chances = exact_chances(every, alpha * cells.multiples, parameters.epsilon)
+            disclosure = max(disclosure, chances.disclosure)
+    sizes = [
+        PartitionsOfSize(size, len(own), alphas[size], people.share(size, alphas[size]), float(np.mean(own)))
+        for size, own in variations.items()
+    ]
+    if cells.chances:  # other cells are kept each time
+        return ExpectedPeople(tuple(replace(own, total_variation=None) for own in sizes))
+    variation = math.fsum(size * math.fsum(own) for size, own in variations.items()) / n
+    if released is None:
+        return ExpectedPeople(tuple(sizes), variation, disclosure)
+    return ExpectedPeople(tuple(sizes), variation, disclosure, max(losses), above)
 
 
 DIRICHLET_MULTINOMIAL: Final = Mechanism(
@@ -368,4 +512,5 @@ DIRICHLET_MULTINOMIAL: Final = Mechanism(
     keeps_records=False,
     hides_records=True,
     bars=_bars,
+    value=_value,
 )

@@ -18,6 +18,7 @@ from typing import Generic, Literal, TypeVar
 from app.domain.arrays import Ints
 from app.domain.catalogue.catalogue_types import Need
 from app.domain.errors import Fault
+from app.domain.mechanisms.expected_people import ExpectedPeople
 from app.domain.mechanisms.expected_value import ExpectedValue
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.rules.rule import Rule
@@ -51,7 +52,8 @@ class MechanismContext:
     have; ``rule_is_of_data`` says that the rule is known to depend on records: a search in the data found it,
     or it may suppress some. ``releases`` are those that readers will have of somebody, this one included, at
     most: groups are tested for who has so many. ``origins`` are those of declared hierarchies by attribute;
-    ``numeric`` are the attributes whose values are numbers, however these are written.
+    ``numeric`` are the attributes whose values are numbers, however these are written. ``lists`` are the
+    tables of datasets that the parameters name, by name: public lists, none of which has the same records.
     """
 
     table: Table
@@ -61,6 +63,7 @@ class MechanismContext:
     releases: int = 1
     origins: Mapping[str, Origin] = field(default_factory=dict)
     numeric: frozenset[str] = frozenset()
+    lists: Mapping[str, Table] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,8 @@ class Mechanism(Generic[P, D]):
         What of the records themselves is in the way of a draw, which the plan of such a mechanism cannot
         tell.
     value
-        What a draw would be worth on average, which depends on the records; None where that is not told.
+        What a draw would be worth on average, and what the release of the same question tells, if one was
+        drawn: it depends on the records. None where that is not told.
     guarantees
         The models of which it may promise something, as :mod:`~app.domain.mechanisms.guarantee_models` names
         them; none where the status of all that its plans state is ``none``.
@@ -197,4 +201,4 @@ class Mechanism(Generic[P, D]):
     accepts_leak: Callable[[P], bool] = no_leak
     hides_records: bool = False
     bars: Callable[[MechanismContext, P], tuple[Fault, ...]] = nothing_bars
-    value: Callable[[MechanismContext, P], ExpectedValue] | None = None
+    value: Callable[[MechanismContext, P, Table | None], ExpectedValue | ExpectedPeople] | None = None

@@ -137,14 +137,15 @@ DIRICHLET_CONSTANTS: Final[Mapping[str, str]] = {
     "partitions_of_one": "Those of one person, whom no δ helps.",
     "size_median": "People in the median partition.",
     "size_greatest": "People in the largest partition.",
-    "values": "K: values that can be drawn, whether anybody has them or not.",
+    "values": "K: values or parts that can be drawn, whether anybody has them or not.",
     "alpha_least": "The least prior of a value in a partition.",
-    "alpha_greatest": "The greatest prior of a value in a partition.",
+    "alpha_greatest": "The greatest of the partitions' least priors.",
     "greatest_loss": "By no output, however improbable, do odds between two values change by more than the "
     "exponential of this.",
     "delta_of_partition": "The probability of an output of a partition by which they change by more.",
     "delta_of_table": "The same of any partition: the sum, at most 1.",
-    "noise_share": "The share of the drawn people who are expected to be of the prior.",
+    "noise_share": "The share of the drawn people who are expected to be of the prior; where values are kept "
+    "by chance, at most.",
     **{
         f"noise_share_at_epsilon_{epsilon:g}": f"The same of a median partition with ε = {epsilon:g}; where "
         "tails are too much work, at most."

@@ -69,6 +69,7 @@ from app.domain.mechanisms.sampled_constants import (
     rounding_epsilon,
     steady,
 )
+from app.domain.tables.table import Table
 
 SECONDS: Final = 0.02
 BYTES: Final = 16 * 1024**2
@@ -331,8 +332,10 @@ def _draw(
     return Drawn(columns, published)
 
 
-def value_of(context: MechanismContext, parameters: SampledGeneralisation) -> ExpectedValue:
-    """What a draw would be worth on average: for who may see the records alone."""
+def value_of(
+    context: MechanismContext, parameters: SampledGeneralisation, released: Table | None = None
+) -> ExpectedValue:
+    """What a draw would be worth on average, whatever was drawn: for who may see the records alone."""
     require(_supports(context, parameters))
     refuse((*_missing(context, parameters), *fewer_records(context, parameters)))
     found, scores = constants_of(context, parameters), scores_of(context, parameters)

@@ -32,15 +32,14 @@ RELEASE: Final = "release"
 
 def draw_question(prepared: Preparation, key_id: str) -> NewResource:
     """The question as it is stored for a run to answer, asked with this key."""
-    request, rule = prepared.request, prepared.rule
+    request = prepared.request
     summary = {
         "dataset": prepared.dataset.name,
         "mechanism": prepared.mechanism.name,
         **loss_to_keep(prepared.subject, prepared.loss),
     }
-    uses = (prepared.dataset.id, *(() if rule is None else (rule.id,)))
-    document = {**prepared.meaning, "has_rule": rule is not None, "asked_with": key_id}
-    return NewResource(Kind.DRAW, request.name, prepared.question, summary, document, uses)
+    document = {**prepared.meaning, "has_rule": prepared.rule is not None, "asked_with": key_id}
+    return NewResource(Kind.DRAW, request.name, prepared.question, summary, document, prepared.uses)
 
 
 def _request_of(question: Stored) -> CreateRelease:

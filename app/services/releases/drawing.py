@@ -70,6 +70,14 @@ class Preparation:
     people: PeopleInBoth | None = None
     secret: bytes | None = None
     """By which the question is hashed, where nobody may find out the data by their hash."""
+    lists: tuple[Stored, ...] = ()
+    """The datasets that the mechanism's parameters name."""
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The ids of what it rests on: the dataset, then the rule, if there is one."""
+        rule = () if self.rule is None else (self.rule,)
+        return tuple(own.id for own in (self.dataset, *rule, *self.lists))
 
     def require_feasible(self) -> None:
         """InvalidInput for what is in the way of a draw; Conflict if it is the number of records alone."""
@@ -168,6 +176,7 @@ class Preparation:
             used["rule"] = self.rule.sha256
         if self.secret is not None:
             used["secret"] = self.secret.hex()
+        used |= {f"list {own.name}": own.sha256 for own in self.lists}
         return resource_sha256(Kind.RELEASE, self.meaning, used)
 
     @cached_property
@@ -208,12 +217,11 @@ def drawn_release(
     tick(3)
     kind = {"kind": prepared.mechanism.name, "version": prepared.mechanism.version}
     document = {**prepared.meaning, "published": {**kind, **document_of_parameters(drawn.published)}}
-    uses = (prepared.dataset.id, *(() if prepared.rule is None else (prepared.rule.id,)))
     summary = _manifest(prepared, released)
     _give_back()
     tick(DRAWING_STEPS)
-    name = prepared.request.name
-    return NewResource(Kind.RELEASE, name, prepared.question, summary, document, uses), parquet.getvalue()
+    name, question = prepared.request.name, prepared.question
+    return NewResource(Kind.RELEASE, name, question, summary, document, prepared.uses), parquet.getvalue()
 
 
 def _give_back() -> None:

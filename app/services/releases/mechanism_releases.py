@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,8 +15,11 @@ from app.domain.errors import (
     InvalidInput,
     NotFound,
     NotSupported,
+    Withdrawn,
 )
+from app.domain.mechanisms.expected_people import ExpectedPeople
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
+from app.domain.tables.table import Table
 from app.services.datasets.cell_values import require_to_name_values
 from app.services.datasets.table_streams import stream
 from app.services.datasets.tables import TableLoader
@@ -23,6 +27,7 @@ from app.services.ports import Store, UnitOfWork
 from app.services.questions import DirectBudget, Route, faults_of
 from app.services.releases.begun_draws import begun_draw, in_turn, refuse_another, refuse_other_name
 from app.services.releases.drawing import Preparation, drawn_release
+from app.services.releases.drawn_tables import read_drawn_release
 from app.services.releases.draws import Draw
 from app.services.releases.ledgers import ledger_of
 from app.services.releases.mechanism_manifests import BY_NAME, DRAWN_ONCE
@@ -43,6 +48,7 @@ from app.services.resources import (
     Stored,
     require,
 )
+from app.services.scoring.measurement_documents import references_in
 from app.services.scoring.scoring_inputs import missing_inputs
 
 
@@ -68,7 +74,7 @@ class ReleasePlan:
 
 @dataclass(frozen=True)
 class ReleasePreview:
-    """What a draw would be worth on average, as ``ExpectedValue`` says; None if something is in its way."""
+    """What a draw would be worth on average, by what its mechanism draws; None if something is in its way."""
 
     missing: tuple[Fault, ...]
     rows: float | None = None
@@ -76,6 +82,7 @@ class ReleasePreview:
     error_at_most: float | None = None
     best_frequent: float | None = None
     best: float | None = None
+    drawn_people: ExpectedPeople | None = None
 
 
 class MechanismReleases:
@@ -91,6 +98,8 @@ class MechanismReleases:
         named = [("/dataset", Kind.DATASET, request.dataset)]
         if request.rule is not None:
             named.append(("/rule", Kind.RULE, request.rule))
+        lists = references_in(chosen_in(request).parameters, "/mechanism")
+        named += [(own.pointer, own.kind, own.ref) for own in lists]
         async with self._store.work(actor.tenant) as work:
             missing = await missing_inputs(work, named)
         if missing:
@@ -129,7 +138,7 @@ class MechanismReleases:
         if value is None:
             raise NotSupported(
                 f"Nothing is computed of what {chosen_in(request).name} is worth on average.",
-                "Ask for sampled_generalisation; of another mechanism plan the release.",
+                "Ask for sampled_generalisation or dirichlet_multinomial; else plan the release.",
             )
         try:
             prepared = await self._prepared(actor, request)
@@ -144,8 +153,22 @@ class MechanismReleases:
                 "The dataset has too many records and generalisations for a preview.",
                 "Give a rule with more general levels, or disclose fewer columns.",
             )
-        told = await asyncio.to_thread(value, prepared.context, prepared.chosen.parameters)
+        released = await self._released(actor, prepared)
+        told = await asyncio.to_thread(value, prepared.context, prepared.chosen.parameters, released)
+        if isinstance(told, ExpectedPeople):
+            return ReleasePreview((), drawn_people=told)
         return ReleasePreview((), **vars(told))
+
+    async def _released(self, actor: Actor, prepared: Preparation) -> Table | None:
+        """What was drawn for the question and is given out; None if there is nothing."""
+        async with self._store.work(actor.tenant) as work:
+            draws = await work.draws.of_subject(prepared.subject, prepared.beside)
+            same = [own for own in draws if own.release and own.question_sha256 in prepared.wordings]
+            stored = [await work.resources.get(Kind.RELEASE, own.id) for own in same]
+        for release in stored:
+            with contextlib.suppress(Withdrawn):
+                return (await read_drawn_release(self._store, self._loader, actor.tenant, release)).table
+        return None
 
     async def create(self, actor: Actor, request: CreateRelease) -> Created:
         """Draw the release and store it, or answer the one that was drawn for the same question.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -24,7 +24,9 @@ from app.services.releases.requests import ChosenMechanism, CreateRelease
 from app.services.releases.same_tables import contents_like
 from app.services.resources import Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import may_suppress_records, require_rule_of, rule_of
+from app.services.scoring.measurement_documents import references_in, with_references
 
+_MECHANISM: Final = "/mechanism"
 _QUESTION: Final = "release question"
 """What the secret is for by which questions are hashed that say nothing of the data."""
 
@@ -43,6 +45,12 @@ async def prepare_release(
             _require_declared_hierarchies(dataset, origins)
         secret = await work.pieces.secret(upload.id, _QUESTION) if mechanism.hides_records else None
         contents = await contents_like(work, upload.summary["content_sha256"])
+        lists = await _lists(work, chosen, contents)
+    if lists:
+        # A list is named by its name, whatever it was asked for by: that is the same question.
+        parameters = with_references(chosen.parameters, lambda own: lists[own.ref].name, _MECHANISM)
+        chosen = replace(chosen, parameters=parameters)
+    tables = {own.name: await loader.table(tenant, own) for own in lists.values()}
     document = None if rule is None else require_rule_of(rule, dataset)
     table = await loader.table(tenant, dataset)
 
@@ -61,12 +69,15 @@ async def prepare_release(
         )
         rule_asked = None if document is None else rule_of(document, table)
         numeric = frozenset(own.name for own in declarations_of(dataset) if own.type is AttributeType.NUMBER)
-        context = MechanismContext(table, rule_asked, public, is_of_data, origins=origins, numeric=numeric)
+        context = MechanismContext(
+            table, rule_asked, public, is_of_data, origins=origins, numeric=numeric, lists=tables
+        )
         _require_supported(mechanism, context, chosen.parameters)
         plan = mechanism.plan(context, chosen.parameters)
         return Preparation(
-            request, chosen, mechanism, context, plan, dataset, rule, upload, contents, secret=secret
-        )
+            request, chosen, mechanism, context, plan, dataset, rule, upload, contents, secret=secret,
+            lists=tuple(lists.values()),
+        )  # fmt: skip
 
     prepared = await asyncio.to_thread(planned)
     if mechanism.hides_records:
@@ -90,6 +101,21 @@ async def _beside_earlier(store: Store, tenant: TenantId, prepared: Preparation)
     context = replace(prepared.context, releases=releases)
     plan = await asyncio.to_thread(prepared.mechanism.plan, context, prepared.chosen.parameters)
     return replace(prepared, context=context, plan=plan)
+
+
+async def _lists(
+    work: UnitOfWork, chosen: ChosenMechanism, contents: Collection[str]
+) -> Mapping[str, Stored]:
+    """The datasets that the parameters name, by reference; InvalidInput for one that has the same records."""
+    found = {}
+    for own in references_in(chosen.parameters, _MECHANISM):
+        found[own.ref] = await work.resources.get(own.kind, own.ref)
+        upload = await work.resources.described(Kind.UPLOAD, found[own.ref].uses[0])
+        if upload.summary["content_sha256"] in contents:
+            message = "The list has the records that are drawn of: which values these have would be told."
+            remedy = "Upload a list that was made from public knowledge, and name a dataset of it."
+            raise InvalidInput.of(own.pointer, "list-from-data", message, remedy)
+    return found
 
 
 async def _origins(work: UnitOfWork, dataset: Stored) -> dict[str, Origin]:

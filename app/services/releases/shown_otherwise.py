@@ -41,6 +41,7 @@ async def releases_of_upload(
         (own, release)
         for own in datasets.values()
         for release in await all_resources(work, Kind.RELEASE, built_on=own.id)
+        if release.uses[0] == own.id
     ]
     return sorted(found, key=lambda own: (own[1].created_at, own[1].name))
 

@@ -102,7 +102,7 @@ class CreateMeasurement:
                     f"Leave the dataset out: it is {dataset.name!r}.",
                 )
         made = not is_drawn(release) or "groups" in measure_of(self.measure).reads
-        rule = release.uses[1] if made and len(release.uses) > 1 else None
+        rule = release.uses[1] if made and release.summary["rule"]["name"] else None
         return replace(self, dataset=dataset.id, rule=rule), release
 
 

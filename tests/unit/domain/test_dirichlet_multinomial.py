@@ -164,7 +164,7 @@ def test_rounded_priors_keep_what_is_promised_of_every_small_table(
     """By enumeration of all tables and outputs, also where words are too short for twelve places."""
     monkeypatch.setattr(polya_urn, "LARGEST_BOUND", 10**places * (2 * n + cells * 10 * n))
     prior_of.cache_clear()
-    own = prior_of(n, cells, Fraction(epsilon), Fraction(delta), certificate)
+    own = prior_of(n, ((1, cells),), Fraction(epsilon), Fraction(delta), certificate)
     prior_of.cache_clear()
     alpha, proven = own
     assert alpha.denominator <= 10 ** (places + 1)
@@ -183,15 +183,15 @@ def test_rounded_priors_keep_what_is_promised_of_every_small_table(
 
 def test_priors_that_no_word_holds_are_not_drawn_from():
     cells, epsilon = 8 * 10**6, Fraction("3.912023005")
-    wide, proven = prior_of(10**6, cells, epsilon, Fraction(0), "pure")
+    wide, proven = prior_of(10**6, ((1, cells),), epsilon, Fraction(0), "pure")
     assert (10**7 % wide.denominator, proven) == (0, 0.0)
     assert 0 <= wide - calibrate(10**6, cells, epsilon, 0, "pure").alpha < Fraction(1, 10**7)
     assert 2 * wide.denominator * 10**6 + cells * wide.numerator <= LARGEST_BOUND
-    fine, _ = prior_of(10**6, cells, epsilon, Fraction(1, 10**6), "reference_sample")
+    fine, _ = prior_of(10**6, ((1, cells),), epsilon, Fraction(1, 10**6), "reference_sample")
     assert float(fine) == pytest.approx(0.39, abs=0.01)
-    assert prior_of(10**9, 10**9, Fraction(1, 10**4), Fraction(0), "pure") is None
-    assert proven_delta(15, 1000, Fraction(1, 100), Fraction(1), "reference_sample") == 1
-    assert proven_delta(15, 1000, Fraction(1, 100), Fraction(1), "pure") == 1
+    assert prior_of(10**9, ((1, 10**9),), Fraction(1, 10**4), Fraction(0), "pure") is None
+    assert proven_delta(15, {Fraction(1): 1000}, Fraction(1, 100), Fraction(1), "reference_sample") == 1
+    assert proven_delta(15, {Fraction(1): 1000}, Fraction(1, 100), Fraction(1), "pure") == 1
 
 
 def table(homes, works=None, ages=None):
@@ -256,7 +256,9 @@ def test_as_many_are_drawn_everywhere_and_others_than_the_declared_values_never(
     assert set(drawn.columns[1].tolist()) <= set(HOMES.leaves.tolist())
     published = drawn.published
     assert (published.attribute, published.cells, published.sizes) == ("home", 8, (1, 20))
-    assert published.priors[1] == float(prior_of(20, 8, Fraction(2), Fraction(1, 100), "exact_tail")[0])
+    assert published.priors[1] == float(
+        prior_of(20, ((1, 8),), Fraction(2), Fraction(1, 100), "exact_tail")[0]
+    )
 
 
 def test_everybody_is_one_partition_without_public_attributes():
