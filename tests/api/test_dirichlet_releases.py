@@ -226,6 +226,14 @@ async def listed(
     await made(client.post("/v1/datasets", json={"name": name, "upload": name, "attributes": attributes}))
 
 
+async def noise_share(client: httpx.AsyncClient) -> float:
+    """As what the release ``drawn`` publishes tells it."""
+    body = {"release": "drawn", "measure": {"kind": "synthetic_utility"}}
+    answer = await client.post("/v1/measurements", json=body)
+    assert answer.status_code in (200, 201), answer.text
+    return float(answer.json()["result"]["noise_share"])
+
+
 async def test_people_are_drawn_from_a_public_list_and_others_are_suppressed(client: httpx.AsyncClient):
     await people(client)
     await listed(client, "flu,3\nasthma,0.5\n")
@@ -242,6 +250,7 @@ async def test_people_are_drawn_from_a_public_list_and_others_are_suppressed(cli
     manifest = (await client.get("/v1/releases/drawn")).json()
     published = manifest["mechanism"]["published"]
     assert (published["outside"], published["cells"]) == (True, 3)
+    assert await noise_share(client) == pytest.approx(plan["constants"]["noise_share"], abs=1e-12)
     assert manifest["mechanism"]["parameters"]["domain"] == "known"
     assert manifest["suppressed_cells"] == shown["*"]
     known = {own["id"]: own for own in manifest["mechanism"]["guarantees"][0]["hypotheses"]}

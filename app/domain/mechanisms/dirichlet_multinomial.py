@@ -161,6 +161,10 @@ class PublishedDirichletMultinomial(PublishedPrivately):
     sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
     priors: Annotated[tuple[float, ...], doc("Least α of each: one of k is expected of (k + α)·n/(n + K·α).")]
     outside: Annotated[bool, doc("Whether a suppressed value is of people outside of the list.")] = False
+    totals: Annotated[
+        tuple[float, ...],
+        doc("|α| of each: the sum of the priors of its values, at most where chance keeps them."),
+    ] = ()
 
 
 @lru_cache(maxsize=2**14)
@@ -334,10 +338,14 @@ class _People:
         is_slow = self.asked.certificate == "exact_tail" and math.expm1(left) <= SLOW
         return is_slow and squares > MOST_SQUARES * len(self.cells.nodes)
 
+    def total(self, n: int, alpha: Fraction | float) -> float:
+        """|α|, the sum of all priors; where chance keeps values its mean, if all n people have others."""
+        kept = min(sum(own * many for own, many in self.cells.chances) + n, len(self.cells.nodes))
+        return float(alpha) * (kept if self.cells.chances else self.cells.units)
+
     def share(self, n: int, alpha: Fraction | float) -> float:
         """The expected share of the prior; of sampled cells at most, as it is concave in the kept ones."""
-        kept = min(sum(own * many for own, many in self.cells.chances) + n, len(self.cells.nodes))
-        return noise_share(n, float(alpha) * (kept if self.cells.chances else self.cells.units))
+        return noise_share(n, self.total(n, alpha))
 
     @cached_property
     def faults(self) -> tuple[Fault, ...]:
@@ -451,6 +459,7 @@ def _draw(
         sizes=tuple(sizes.tolist()),
         priors=tuple(map(float, alphas)),
         outside=cells.has_outside,
+        totals=tuple(people.total(n, own) for n, own in zip(sizes.tolist(), alphas, strict=True)),
     )
     return Drawn(tuple(columns), published)
 

@@ -104,23 +104,19 @@ class CountedValues(PublishedValues):
 
 @runtime_checkable
 class PublishedPriors(Protocol):
-    """What mechanisms publish that draw people of partitions, and of a prior that is equal for all values."""
+    """What mechanisms publish that draw people of partitions and of a prior."""
 
     @property
     def partition(self) -> tuple[str, ...]:
         """The attributes whose combinations are the partitions, published as they are."""
 
     @property
-    def cells(self) -> int:
-        """K: values that could be drawn."""
-
-    @property
     def sizes(self) -> tuple[int, ...]:
         """How many people partitions have, ascending."""
 
     @property
-    def priors(self) -> tuple[float, ...]:
-        """α of a value in partitions of each size."""
+    def totals(self) -> tuple[float, ...]:
+        """|α| of the prior in partitions of each size, or more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +181,9 @@ class DrawnRelease:
 
     @property
     def noise_share(self) -> float | None:
-        """The share of people who are expected to be of a prior and stand for nobody; None: of no known one.
+        """The share of people expected to be of a prior and to stand for nobody, at most; None: not known.
 
-        That is the mean over people of |α| / (n + |α|), |α| being K·α and n the people of their partition
+        That is the mean over people of |α| / (n + |α|), n being the people of their partition
         (Machanavajjhala (2008), section 4.6).
         """
         if not isinstance(self.published, PublishedPriors):
@@ -196,7 +192,7 @@ class DrawnRelease:
         places = [table.position(name) for name in own.partition]
         columns = [table.codes[:, j] for j in places] or [np.zeros(table.n_records, dtype=np.int32)]
         people = distinct_rows(columns, [table.sizes[j] for j in places] or [1], table.n_records).counts
-        totals = own.cells * np.array(own.priors)[np.searchsorted(own.sizes, people)]
+        totals = np.array(own.totals)[np.searchsorted(own.sizes, people)]
         return float(np.average(totals / (people + totals), weights=people))
 
     @property
