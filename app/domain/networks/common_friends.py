@@ -24,7 +24,7 @@ def common_friends(graph: Graph, first: Integers, second: Integers) -> Longs:
 def shared_friends(
     graph: Graph, first: Integers, second: Integers
 ) -> Iterator[tuple[slice, Longs, Integers]]:
-    """Whom both of each pair have an edge to, some pairs at a time: which, place in these (ascending), friend.
+    """Whom both have an edge to, some pairs at a time: which pairs, place in these (ascending), friend.
 
     The friends of the one with fewer are looked up among the other's: time O(Σ min·log max) over the pairs,
     memory some 100 MB at most, unless one person has more than two million friends.
