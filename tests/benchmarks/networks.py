@@ -1,4 +1,4 @@
-"""Networks of 500,000 people: risk of one item, common friends, the plan with a multiplier, recommendations."""
+"""Networks of 500,000 people: one item, common friends, the plan with a multiplier, recommendations."""
 
 from __future__ import annotations
 
