@@ -37,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "names",
         nargs="+",
         metavar="NAME",
-        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, or all",
+        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, N1 to N4, or all",
     )
     add_json_argument(parser)
     parser.add_argument(
@@ -72,6 +72,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="your own table of commuters for S2 to S5, a CSV whose last four columns are home, work, "
         "workers and metres (default: a generated state)",
     )
+    parser.add_argument(
+        "--networks",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="FILE",
+        help="your own networks for N4, each a CSV with a header whose first two columns are two friends "
+        "(default: generated ones only)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -101,6 +110,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         census,
         Cells(folder, _say),
         arguments.commuters,
+        tuple(arguments.networks),
     )
     reports, found = [], 0
     for report, cells_found in _carried_out([own.id for own in experiments], effort):

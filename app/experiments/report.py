@@ -114,7 +114,8 @@ class Effort:
     """How much an experiment draws: seeds to average over, records to disclose, entities in all.
 
     ``census`` is an extract of the reader's own for the experiments on one. ``cells`` are what was computed
-    before. ``commuters`` is a table of the reader's own of home, work, workers and metres.
+    before. ``commuters`` is a table of the reader's own of home, work, workers and metres; ``networks`` are
+    tables of who is a friend of whom.
     """
 
     seeds: int = 5
@@ -123,6 +124,7 @@ class Effort:
     census: Census | None = None
     cells: Cells = field(default_factory=Cells)
     commuters: Path | None = None
+    networks: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ def spreads_of(
 ) -> Iterator[tuple[Longs, Spread]]:
     """The spread for many owners, or all: blocks (b,) of them with the values (n, b) for each.
 
-    ``weights_of`` gives the weights (n, b) of a block. b is 16, or more for fewer than 10,000 people. Some six
-    arrays of n·b numbers are held: 8 MB up to 10,000 people, 400 MB for 500,000.
+    ``weights_of`` gives the weights (n, b) of a block. b is 16, or more for fewer than 10,000 people. Some
+    six arrays of n·b numbers are held: 8 MB up to 10,000 people, 400 MB for 500,000.
     """
     together = max(LEAST_TOGETHER, _IN_CACHE // max(graph.n_people, 1))
     for first in range(0, len(owners), together):
