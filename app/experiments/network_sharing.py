@@ -320,7 +320,7 @@ def algorithms(effort: Effort) -> Report:
     )  # fmt: skip
     setting = (
         f"{n:,} people, {graph.links.nnz // 2:,} friendships; binary trees of heights 1 to {MOST_HEIGHT}, "
-        f"random values; λ = κ = 1, ε = {EPSILON}; {effort.seeds * effort.records:,} pairs at distance two each; "
+        f"random values; λ = κ = 1, ε = {EPSILON}; {effort.seeds * effort.records:,} pairs at distance two; "
         "few attributes, as all answers are enumerated"
     )
     table = ResultTable("Means over pairs; risks where every answer has one", columns, tuple(rows))
