@@ -28,6 +28,7 @@ else:
     scipy = Library("scipy")
 
 Kernel = Literal["random_walk", "laplacian", "steps"]
+WeightsOf = Callable[[Longs], Floats]
 TOLERANCE: Final = 1e-13  # of the greatest weight, for the terms of a series that are left out
 MOST_REACH: Final = 1e7
 LEAST_TOGETHER: Final = 16  # owners in a block, whose weights of one person are read together
@@ -69,12 +70,7 @@ def spread(graph: Graph, weights: Floats, kernel: Kernel, time: float = 1.0, ste
 
 
 def spreads_of(
-    graph: Graph,
-    owners: Longs,
-    weights_of: Callable[[Longs], Floats],
-    kernel: Kernel,
-    time: float = 1.0,
-    steps: int = 1,
+    graph: Graph, owners: Longs, weights_of: WeightsOf, kernel: Kernel, time: float = 1.0, steps: int = 1
 ) -> Iterator[tuple[Longs, Spread]]:
     """The spread for many owners, or all: blocks (b,) of them with the values (n, b) for each.
 
