@@ -11,11 +11,11 @@ from typing import Any, Final
 from app.charts.axes import number_text
 from app.charts.drawing import Caption, picture
 
-_SIZE: Final = 640
-_RINGS: Final = {1: 150.0, 2: 284.0}
-_LEAST, _GREATEST = 5.0, 17.0
+_SIZE: Final = 720
+_RINGS: Final = {1: 122.0, 2: 244.0}
+_LEAST, _GREATEST = 4.0, 14.0
 _SHADES: Final = 7
-_LETTERS: Final = 8
+_LETTERS: Final = 10
 
 
 def draw_neighbourhood(caption: Caption, owner: str, people: Sequence[Mapping[str, Any]]) -> str:
@@ -56,10 +56,14 @@ def _places(
 
 
 def _mark(name: str, said: str, place: tuple[float, float], radius: float, tone: str) -> str:
-    """A circle with a name, which says its numbers to who points at it or has it read aloud."""
+    """A circle that says its numbers to who points at it or has it read aloud; its name leads outwards."""
     (x, y), short = place, name if len(name) <= _LETTERS else name[: _LETTERS - 1] + "…"
+    turn = math.degrees(math.atan2(y - _SIZE / 2, x - _SIZE / 2))
+    is_left = not -90 <= turn <= 90
+    along = -radius - 4 if is_left else radius + 4
     return (
         f'<g class="node"><title>{escape(name)}: {said}</title>'
         f'<circle class="{tone}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}"/><text class="tick small" '
-        f'x="{x:.1f}" y="{y - radius - 4:.1f}" text-anchor="middle">{escape(short)}</text></g>'
+        f'transform="translate({x:.1f} {y:.1f}) rotate({turn + 180 * is_left:.1f})" x="{along:.1f}" y="4" '
+        f'text-anchor="{"end" if is_left else "start"}">{escape(short)}</text></g>'
     )

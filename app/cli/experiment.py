@@ -73,13 +73,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "workers and metres (default: a generated state)",
     )
     parser.add_argument(
-        "--networks",
-        type=Path,
-        nargs="+",
-        default=(),
-        metavar="FILE",
-        help="your own networks for N4, each a CSV with a header whose first two columns are two friends "
-        "(default: generated ones only)",
+        "--networks", type=Path, nargs="+", default=(), metavar="FILE", help="CSVs of pairs of friends for N4"
     )
     parser.set_defaults(run=run)
 

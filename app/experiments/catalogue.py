@@ -85,6 +85,7 @@ EXPERIMENTS: Final = (
     Experiment("S7", dirichlet_examples.failing_claims),
     Experiment("N1", network_sharing.algorithms),
     Experiment("N2", network_sharing.study),
+    Experiment("N3", network_sharing.friends_in_common),
     Experiment("N4", network_sharing.leakage),
 )
 ALL: Final = "all"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,8 +96,9 @@ def test_the_picture_shows_those_near_and_says_how_many_are_left_out(served: Ser
     result = network.api.get(ADDRESS).json()["result"]
     assert "far away" not in {own["id"] for own in result["neighbourhood"]}
     sizes = radii(page)
-    drawn = {own["id"].replace("<", "&lt;").replace(">", "&gt;"): own for own in result["neighbourhood"]}
-    assert sorted(sizes, key=sizes.__getitem__)[-1] == max(drawn, key=lambda own: drawn[own]["risk"])
+    risks = {html.escape(own["id"]): own["risk"] for own in result["neighbourhood"]}
+    assert sizes[max(risks, key=risks.__getitem__)] == max(sizes.values())
+    assert sizes[min(risks, key=risks.__getitem__)] == min(sizes.values())
 
 
 def test_another_time_is_a_link_and_draws_another_picture(served: Served, network: Network):

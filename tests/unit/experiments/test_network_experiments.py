@@ -125,6 +125,18 @@ def test_common_friends_are_few_peoples_main_criterion():
     assert [row[-1] for row in report.tables[3].rows] == pytest.approx([0.71, 0.42, -0.31])
 
 
+@pytest.mark.spec("DN-S17")
+def test_a_recommendation_keeps_the_cap_where_the_published_objective_shows_all_to_strangers():
+    report = network_sharing.friends_in_common(Effort(records=8))
+    assert report.holds
+    rows = {row[0]: row[1:] for row in report.tables[0].rows}
+    assert rows[0] == (0.0, 0.0, 0.0, 1.0, 1.0)
+    accepted, utility, risk, _, above = rows[50]
+    assert (accepted, above) == (1.0, 0.0)
+    assert 0 < risk <= network_sharing.CAP
+    assert 0 < utility < 1
+
+
 def test_a_network_of_the_readers_own_is_read_by_names_and_a_table_that_is_none_is_refused(tmp_path, capsys):
     (tmp_path / "friends.csv").write_text("a,b,since\nann,bob,2001\nbob,cid,2002\ncid,bob,2003\n")
     graph = network_sharing._read(tmp_path / "friends.csv")
