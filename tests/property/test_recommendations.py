@@ -15,6 +15,7 @@ from app.domain.search.objectives import AggregateObjective
 from app.domain.search.recommendations import (
     ConsistencyMode,
     Invitations,
+    invitation,
     published_optimum,
     recommend,
     recommendations,
@@ -87,16 +88,20 @@ def test_recommendations_are_the_best_of_all_levels_of_thousands_of_profiles(mod
 def test_fewer_friends_in_common_disclose_less():
     """With five friends the state, with one nothing, with none the answer is to reject."""
     five, one, none = (recommend(WEIGHTS, UTILITIES, FRIENDS[:n], 0.3) for n in (5, 1, 0))
-    assert (five.shown.levels, five.shown.utility, five.shown.xi) == ((1, 1), 1.0, 3)
+    assert (five.shown.levels, five.shown.utility, five.shown.consistent_friends) == ((1, 1), 1.0, 3)
     assert five.shown.risk == pytest.approx(0.133333, abs=5e-7)
-    assert (one.shown.levels, one.shown.xi, one.accepted) == ((2, 1), 1, True)
+    assert (one.shown.levels, one.shown.consistent_friends, one.accepted) == ((2, 1), 1, True)
     assert one.shown.risk == pytest.approx(0.2)
     assert (none.shown.levels, none.shown.risk, none.accepted) == ((2, 1), math.inf, False)
     town, profession = five.more
     assert town is not None
     assert profession is not None
-    assert (town.levels, town.xi, town.risk) == ((0, 1), 2, pytest.approx(0.35))
-    assert (profession.levels, profession.xi, profession.risk) == ((1, 0), 2, pytest.approx(0.4))
+    assert (town.levels, town.consistent_friends, town.risk) == ((0, 1), 2, pytest.approx(0.35))
+    assert (profession.levels, profession.consistent_friends, profession.risk) == (
+        (1, 0),
+        2,
+        pytest.approx(0.4),
+    )
     assert recommend(WEIGHTS, UTILITIES, FRIENDS[:0], 1e9).accepted is False
 
 
@@ -104,7 +109,7 @@ def test_fewer_friends_in_common_disclose_less():
 def test_the_published_objective_discloses_more_where_fewer_friends_are_in_common():
     def published(friends: int, trade_off: float = 0.2, kappa: int = 1) -> tuple[tuple[int, ...], float]:
         asked = AggregateObjective(kappa, trade_off=trade_off)
-        shown, value = published_optimum(WEIGHTS, UTILITIES, FRIENDS[:friends], asked)
+        shown, value = published_optimum(invitation(WEIGHTS, UTILITIES, FRIENDS[:friends]), 0, asked)
         return shown.levels, pytest.approx(value, abs=5e-7)
 
     assert published(5) == ((2, 1), 5.0)
@@ -120,7 +125,7 @@ def test_nothing_sensitive_is_no_risk_and_something_that_nobody_shares_an_infini
     worth = [np.array([1.0, 0.0]), np.array([1.0, 0.0])]
     stranger = np.array([[1, 1]])
     found = recommend(harmless, worth, stranger, 0.0)
-    assert (found.shown.levels, found.shown.xi, found.shown.risk) == ((1, 0), 0, 0.0)
+    assert (found.shown.levels, found.shown.consistent_friends, found.shown.risk) == ((1, 0), 0, 0.0)
     assert found.more[0] is not None
     assert found.more[0].risk == math.inf
     assert found.more[1] is None
@@ -132,17 +137,14 @@ def test_nothing_sensitive_is_no_risk_and_something_that_nobody_shares_an_infini
 @settings(max_examples=60)
 def test_the_published_objective_is_the_greatest_of_all_levels(seed, trade_off, kappa):
     asked = drawn(np.random.default_rng(seed), 1, "all", is_whole=False)
-    chains = [
-        [own[0, j, : height + 1] for j, height in enumerate(asked.heights[0].tolist())]
-        for own in (asked.weights, asked.utilities)
-    ]
-    objective = AggregateObjective(kappa, trade_off=trade_off)
-    shown, value = published_optimum(*chains, asked.joins, objective)
+    shown, value = published_optimum(asked, 0, AggregateObjective(kappa, trade_off=trade_off))
     nodes = np.array(list(product(*(range(height + 1) for height in asked.heights[0].tolist()))))
-    utility, phi, xi = asked.scores(np.zeros(len(nodes), dtype=int), nodes)
-    values = trade_off * xi / phi + utility**kappa
-    assert value == pytest.approx(values.max())
-    assert trade_off * shown.xi / shown.phi + shown.utility**kappa == pytest.approx(value)
+    values = [
+        trade_off * own.consistent_friends / own.sensitivity + own.utility**kappa
+        for own in [*asked.shown(0, nodes), shown]
+    ]
+    assert value == pytest.approx(max(values))
+    assert values[-1] == pytest.approx(value)
 
 
 def test_a_search_that_ends_early_bounds_what_it_may_have_missed():
@@ -160,8 +162,8 @@ def test_a_hub_with_a_hundred_thousand_friends_in_common_is_answered():
     joins = np.random.default_rng(3).integers(0, 4, (100_000, 6))
     chain = np.array([4.0, 2.0, 1.0, 0.0])
     found = recommend([chain + 0.1] * 6, [chain] * 6, joins, 0.002)
-    assert found.bound == found.shown.utility > 0
-    assert found.shown.xi == (joins <= np.array(found.shown.levels)).all(axis=1).sum()
+    assert found.utility_bound == found.shown.utility > 0
+    assert found.shown.consistent_friends == (joins <= np.array(found.shown.levels)).all(axis=1).sum()
 
 
 @pytest.mark.parametrize(
