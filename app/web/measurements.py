@@ -26,8 +26,7 @@ GUARANTEES: Final = {
 MOST_ROWS: Final = 50
 """Of a long list in a result so many items are shown."""
 
-TIMES: Final = ("0.25", "0.5", "1", "2", "4")
-"""At which the spread of an item is shown on request."""
+TIMES: Final = ("0.25", "0.5", "1", "2", "4")  # at which the spread of an item is shown on request
 
 _ABOUT_ITSELF: Final = ("kind", "version")
 
@@ -71,10 +70,7 @@ async def measurement(visit: Visit) -> Page:
 
 
 async def _neighbourhood(visit: Visit, document: Json) -> Json | None:
-    """The picture of who is near an item's owner, at the stored time or at one of :data:`TIMES`.
-
-    Only for who may read the data: trust is its owner's matter.
-    """
+    """Who is near an item's owner at a time, for who may read the data: trust is its owner's matter."""
     result, parameters = document["result"], document["parameters"]
     if not visit.reads_data or "neighbourhood" not in (result or {}):
         return None
