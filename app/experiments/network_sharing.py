@@ -1,4 +1,4 @@
-"""N1 to N4: sharing in social networks (Fouad (2012), chapter 7): a study, leakage, and its Algorithm 8."""
+"""N1 to N4: sharing in social networks (Fouad (2012), chapter 7): a study, leakage, and answers to invitations."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Invitation:
 
 
 def as_printed(of: Invitation) -> int:
-    """Algorithm 8, Modified-Aggregate: the best f of the answers whose Φ is exactly that of a layer."""
+    """Modified-Aggregate (Fouad (2012), section 7.5): the best f of the answers whose Φ is exactly that of a layer."""
     layers, phi = of.layers, of.sensitivities
     is_in_one = np.abs(phi[:, None] - layers).min(axis=1) <= 1e-9 * phi
     return int(np.where(is_in_one, of.objective, -np.inf).argmax())
@@ -205,7 +205,7 @@ METHODS: Final = {"exact": by_parameter, "repaired": repaired, "as printed": as_
 
 
 def algorithms(effort: Effort) -> Report:
-    """N1: figure 7.3, Algorithm 8 as printed and repaired, with the exact optimum."""
+    """N1: the algorithm for answers as printed and repaired (Fouad (2012), figure 7.3), and the optimum."""
     rng = np.random.default_rng(1)
     graph = _neighbours(PEOPLE_PER_ENTITY * effort.entities, rng)
     n = graph.n_people
@@ -268,8 +268,8 @@ def algorithms(effort: Effort) -> Report:
         "few attributes, as all answers are enumerated"
     )
     table = ResultTable("Means over pairs; risks where every answer has one", columns, tuple(rows))
-    source = f"{CHAPTER}.7, figure 7.3"
-    return Report("N1", "Algorithm 8 and the optimum", source, setting, (table,), (), claims)
+    source = "Fouad (2012), section 7.7, figure 7.3"
+    return Report("N1", "Answers by Modified-Aggregate, and the best", source, setting, (table,), (), claims)
 
 
 def _at_distance_two(graph: Graph, many: int, rng: np.random.Generator) -> list[tuple[int, int]]:
