@@ -30,7 +30,12 @@ from app.domain.analyses.risk_given_releases import RISK_GIVEN_RELEASES
 from app.domain.analyses.riskiest_records import RISKIEST_RECORDS
 from app.domain.analyses.rule_reuse import RULE_REUSE
 from app.domain.analyses.safe_harbor_values import SAFE_HARBOR_VALUES
-from app.domain.analyses.sharing_measures import DIFFUSION_RISK, SHARING_LOSS
+from app.domain.analyses.sharing_measures import (
+    DIFFUSION_RISK,
+    SHARING_LOSS,
+    SHARING_PLAN,
+    SHARING_RECOMMENDATION,
+)
 from app.domain.analyses.singling_out import SINGLING_OUT
 from app.domain.analyses.synthetic_measures import (
     SYNTHETIC_ATTACKS,
@@ -117,4 +122,6 @@ MEASURES: Final[tuple[Measure[Any, Any], ...]] = (
     SYNTHETIC_UTILITY,
     DIFFUSION_RISK,
     SHARING_LOSS,
+    SHARING_PLAN,
+    SHARING_RECOMMENDATION,
 )

@@ -1,13 +1,13 @@
-"""How far an item leaks in a network of people, and what a sharing plan costs: two entries of the catalogue.
+"""Sharing in a network of people: how far an item leaks, what a plan costs, which is best, what to show whom.
 
-People are the records of the measured dataset, by its identifier. Edges, plans, trust and interests are
-further datasets that name them; edges may name people without a profile.
+People are the records of the measured dataset, by its identifier. Edges, plans, pairs, trust and interests
+are further datasets that name them; edges may name people without a profile.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -15,33 +15,59 @@ from typing import Annotated, Final
 import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
 
-from app.domain.arrays import Bools, Floats, Longs, greatest_first
+from app.domain.arrays import Bools, Floats, Integers, Longs, greatest_first
 from app.domain.catalogue.catalogue_types import CellValue, ColumnName, DatasetRef
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.errors import InvalidInput, counted, pointing_into
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
-from app.domain.networks.common_friends import common_friends
+from app.domain.networks.common_friends import common_friends, shared_friends
 from app.domain.networks.diffusion import MOST_REACH, Kernel, spread
 from app.domain.networks.graph import Graph, graph_of_edges, rows_named
-from app.domain.networks.plans import Sharing, scores_of
+from app.domain.networks.plans import (
+    Method,
+    Sharing,
+    greatest_utility,
+    least_loss,
+    least_trade_off,
+    scores_of,
+)
 from app.domain.networks.trust import Decreasing, TrustRule, agreement, risk_weights, with_entries
+from app.domain.search.objectives import AggregateObjective
+from app.domain.search.recommendations import (
+    ConsistencyMode,
+    Invitations,
+    Recommendation,
+    Shown,
+    published_optimum,
+    recommendation_of,
+    recommendations,
+)
 from app.domain.tables.table import Table, unknown_attribute
 
 SECONDS_PER_ROW: Final = 1e-6
 SECONDS_PER_PRODUCT: Final = 1e-8
 BYTES_PER_ROW: Final = 150
 MOST_NEIGHBOURS: Final = 60
+SECONDS_PER_INVITATION: Final = 2e-3
+SKIP = Annotated[int, Ge(0), Le(1_000_000_000), doc("Rows left out before the first one listed.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetworkParameters:
-    """Who is linked with whom, and who trusts whom."""
+class EdgeParameters:
+    """Who is linked with whom."""
 
     source: Annotated[ColumnName, doc("Column of the person who shares, in all further datasets.")]
     target: Annotated[ColumnName, doc("Column of the person who receives, in all further datasets.")]
-    weight: Annotated[ColumnName | None, doc("Column of the edges' weights; null: 1 each.")] = None
     directed: Annotated[bool, doc("Whether edges lead one way only.")] = False
     edges: Annotated[DatasetRef | None, doc("A row per edge; null: trust needs none.")] = None
+    most: Annotated[int, Ge(1), Le(100_000), doc("How many rows are listed.")] = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkParameters(EdgeParameters):
+    """Who is linked with whom, and who trusts whom."""
+
+    weight: Annotated[ColumnName | None, doc("Column of the edges' weights; null: 1 each.")] = None
     trust: Annotated[TrustRule, doc("0, agreement (1 or −1), or the friends in common.")] = "unknown"
     trust_attributes: Annotated[tuple[ColumnName, ...], MaxLen(100), doc("Attributes that must agree.")] = ()
     trust_table: Annotated[DatasetRef | None, doc("Trust as users state it, which replaces others.")] = None
@@ -49,7 +75,6 @@ class NetworkParameters:
     decreasing: Annotated[
         Decreasing, doc("How risk falls with trust T: linear (1 − T)/2, exp(−T), or reciprocal 1/(1 + T).")
     ] = "linear"
-    most: Annotated[int, Ge(1), Le(100_000), doc("How many people are listed.")] = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,12 +90,46 @@ class DiffusionParameters(NetworkParameters):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharingParameters(NetworkParameters):
-    """Which plan is scored, and by what interests."""
+class InterestParameters(NetworkParameters):
+    """By what interests utility counts."""
 
-    plan: Annotated[DatasetRef, doc("A row per pair, and columns of levels, named as the attributes.")]
     interests: Annotated[DatasetRef | None, doc("What a level is worth to each; null: 1 to all.")] = None
     as_printed: Annotated[bool, doc("Count utility by the interests of the owner, as printed.")] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharingParameters(InterestParameters):
+    """Which plan is scored."""
+
+    plan: Annotated[DatasetRef, doc("A row per pair, and columns of levels, named as the attributes.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanParameters(InterestParameters):
+    """Which problem a plan has to solve: one of λ, the cap and the floor."""
+
+    pairs: Annotated[DatasetRef | None, doc("A row per pair that may share; null: along all edges.")] = None
+    trade_off: Annotated[float | None, Ge(0), Le(1e12), doc("λ: least loss − λ · utility.")] = None
+    loss_cap: Annotated[float | None, Ge(0), Le(1e100), doc("Greatest utility of at most this loss.")] = None
+    utility_floor: Annotated[float | None, Ge(0), Le(1e100), doc("Least loss of this utility.")] = None
+    method: Annotated[Method, doc("greedy, with a bound, or exact: up to 200,000 cells.")] = "greedy"
+    skip: SKIP = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class InvitationParameters(EdgeParameters):
+    """Who is invited by whom, and what risk is taken."""
+
+    pairs: Annotated[
+        DatasetRef, doc("A row per invitation: who is invited as source, who invites as target.")
+    ]
+    risk_cap: Annotated[float, Ge(0), Le(1e12), doc("Greatest Φ/ξ of what is shown.")]
+    mode: Annotated[ConsistencyMode, doc("Friends consistent in all attributes count, or in any.")] = "all"
+    trade_off: Annotated[float | None, Ge(0), Le(1e12), doc("λ of the published objective; null: none.")] = (
+        None
+    )
+    kappa: Annotated[int, Ge(0), Le(8), doc("κ of the published objective.")] = 1
+    skip: SKIP = 0
 
 
 @dataclass(frozen=True)
@@ -146,10 +205,57 @@ class SharingLoss:
     people: Annotated[tuple[PersonSharing, ...], doc("People of the greatest losses, in descending order.")]
 
 
+@dataclass(frozen=True)
+class PlannedPair:
+    """What one person shows another."""
+
+    source: Annotated[CellValue, doc("Who shares.")]
+    target: Annotated[CellValue, doc("Who sees it.")]
+    levels: Annotated[Mapping[str, int], doc("Attribute → level; 0 shows nothing.")]
+
+
+@dataclass(frozen=True)
+class SharingPlan:
+    """A plan of who sees what, and what it costs and brings."""
+
+    pairs: Annotated[int, doc("Pairs of two people who may share.")]
+    sharing: Annotated[int, doc("Pairs that share something.")]
+    loss: Annotated[float, LOW_AMOUNT, doc("L, over all owners.")]
+    utility: Annotated[float, FROM_ZERO, doc("U, over all people.")]
+    bound: Annotated[float, doc("No plan has a better L − λU, U or L, whichever was asked for.")]
+    is_optimal: Annotated[bool, doc("Whether the bound proves the plan optimal.")]
+    plan: Annotated[tuple[PlannedPair, ...], doc("Pairs that share something, by owner and recipient.")]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one invitation."""
+
+    person: Annotated[CellValue, doc("Who is invited.")]
+    inviter: Annotated[CellValue, doc("Who would see what is shown.")]
+    recommendation: Annotated[Recommendation, doc("What to show.")]
+    published: Annotated[Shown | None, doc("Where the published objective is greatest; null: not asked.")]
+    published_value: Annotated[float | None, doc("λξ/Φ + u^κ there.")]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What to show in answer to invitations."""
+
+    invitations: Annotated[int, doc("Pairs of two people, each once.")]
+    repeated: Annotated[int, doc("Further rows: pairs given before, and one person twice.")]
+    accepted: Annotated[int, doc("Invitations to accept.")]
+    without_friends: Annotated[int, doc("Rejected, as there is no friend in common.")]
+    unproven: Annotated[int, doc("Invitations to which something more useful may exist.")]
+    utility: Annotated[float, FROM_ZERO, doc("u, over all accepted.")]
+    attributes: Annotated[tuple[str, ...], doc("What the levels are of.")]
+    answers: Annotated[tuple[Answer, ...], doc("The answers, in the order of people and inviters.")]
+
+
 class _Network:
     """The people by number, those with profiles first, and what further datasets say of them."""
 
-    def __init__(self, context: MeasureContext, asked: NetworkParameters) -> None:
+    def __init__(self, context: MeasureContext, asked: EdgeParameters) -> None:
         if context.table.entity_ids is None:
             words = "The dataset of profiles declares no identifier, by which others could name people."
             raise InvalidInput.of("/dataset", "no-identifier", words, "Give a column the role identifier.")
@@ -158,7 +264,8 @@ class _Network:
         self.graph: Graph | None = None
         if asked.edges is not None:
             table, sources, targets = self.pairs(asked.edges, "edges")
-            weights = None if asked.weight is None else _numbers(table, asked.weight, "weight")
+            column = asked.weight if isinstance(asked, NetworkParameters) else None
+            weights = None if column is None else _numbers(table, column, "weight")
             self.graph = graph_of_edges(len(self.number), sources, targets, weights, asked.directed)
 
     def pairs(self, dataset: DatasetRef, field: str) -> tuple[Table, Longs, Longs]:
@@ -179,15 +286,22 @@ class _Network:
         _refuse_rows((ends[0] < 0) | (ends[1] < 0), field, "unknown-person", "name nobody who is known")
         return table, ends[0], ends[1]
 
+    def distinct_pairs(self, dataset: DatasetRef) -> tuple[Longs, Longs, int]:
+        """The pairs of two people in a dataset, ascending, and how many of its rows add none."""
+        table, first, second = self.pairs(dataset, "pairs")
+        n = len(self.number)
+        first, second = np.divmod(np.unique((first * n + second)[first != second]), n)
+        return first, second, table.n_records - len(first)
+
     def linked(self) -> Graph:
         """The network; InvalidInput without edges."""
         if self.graph is None:
             raise InvalidInput.of("/edges", "missing", "This needs edges.", "Name a dataset of them.")
         return self.graph
 
-    def trust(self, owners: Longs, others: Longs) -> Floats:
+    def trust(self, asked: NetworkParameters, owners: Longs, others: Longs) -> Floats:
         """Trust of the first of each pair in the second, (p,)."""
-        asked, table, n = self.asked, self.context.table, len(self.number)
+        table, n = self.context.table, len(self.number)
         trust = np.zeros(len(others))
         if asked.trust == "attributes":
             if not asked.trust_attributes:
@@ -241,7 +355,7 @@ def _leaked(context: MeasureContext, parameters: DiffusionParameters, tick: Tick
             words = "Nobody has this identifier, or there is nobody else."
             raise InvalidInput.of("/owner", "unknown-person", words, "Name one of two people or more.")
         everybody = np.arange(graph.n_people)
-        trust = network.trust(np.full(graph.n_people, owner), everybody)
+        trust = network.trust(parameters, np.full(graph.n_people, owner), everybody)
         weights = risk_weights(trust, parameters.decreasing)
         weights[owner] = 0.0  # What returns to its owner does no harm.
         how = parameters.kernel, parameters.time, parameters.steps
@@ -280,7 +394,7 @@ def _neighbourhood(
 
 
 def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) -> SharingLoss:
-    table, sensitivity = context.table, given(context.sensitivity)
+    table = context.table
     with pointing_into("/measure"):
         network = _Network(context, parameters)
         plan, owners, recipients = network.pairs(parameters.plan, "plan")
@@ -291,24 +405,11 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
         is_again[np.unique(owners * n + recipients, return_index=True)[1]] = False
         _refuse_rows(is_again, "plan", "repeated-pair", "name a pair again")
         levels = np.stack([_numbers(plan, name, "plan") for name in names], axis=1)
-        heights = np.array([table.hierarchies[table.position(name)].height for name in names])
+        heights = _heights(table, names)
         is_level = (levels == np.rint(levels)) & (levels >= 0) & (levels <= heights)
         _refuse_rows(~is_level.all(axis=1), "plan", "not-a-level", "hold no level from 0 to the height")
-        sensitivities, interests = np.zeros((n, len(names))), np.ones((n, len(names)))
-        for k, name in enumerate(names):
-            j, groups = table.position(name), sensitivity.personal_groups
-            sensitivities[: table.n_records, k] = sensitivity.weights(j, table.codes[:, j], groups)
-        if parameters.interests is not None:
-            stated = context.others[parameters.interests].table
-            rows = np.array([network.number.get(str(person), -1) for person in stated.own_ids.tolist()])
-            _refuse_rows(rows < 0, "interests", "unknown-person", "name nobody who is known")
-            interests[:] = 0.0
-            interests[rows] = np.stack([_numbers(stated, name, "interests") for name in names], axis=1)
         kept = np.flatnonzero(owners != recipients)
-        owners, recipients = owners[kept], recipients[kept]
-        weights = risk_weights(network.trust(owners, recipients), parameters.decreasing)
-        of_cells = weights, sensitivities, interests, heights
-        sharing = Sharing(owners, recipients, *of_cells, parameters.as_printed)
+        sharing = _sharing(network, parameters, names, owners[kept], recipients[kept])
         losses, utilities = scores_of(sharing, levels[kept])
     tick(1)
     ids, of_person = list(network.number), np.stack([losses.sum(axis=1), utilities.sum(axis=1)], axis=1)
@@ -321,13 +422,126 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
     )  # fmt: skip
 
 
-def _adds_up(context: MeasureContext, parameters: SharingParameters) -> str | None:
+def _heights(table: Table, names: Sequence[str]) -> Longs:
+    return np.array([table.hierarchies[table.position(name)].height for name in names])
+
+
+def _sharing(
+    network: _Network, asked: InterestParameters, names: Sequence[str], owners: Longs, recipients: Longs
+) -> Sharing:
+    """What sharing attributes among pairs costs and brings."""
+    table, sensitivity, n = network.context.table, given(network.context.sensitivity), len(network.number)
+    sensitivities, interests = np.zeros((n, len(names))), np.ones((n, len(names)))
+    for k, name in enumerate(names):
+        j, groups = table.position(name), sensitivity.personal_groups
+        sensitivities[: table.n_records, k] = sensitivity.weights(j, table.codes[:, j], groups)
+    if asked.interests is not None:
+        stated = network.context.others[asked.interests].table
+        rows = np.array([network.number.get(str(person), -1) for person in stated.own_ids.tolist()])
+        _refuse_rows(rows < 0, "interests", "unknown-person", "name nobody who is known")
+        interests[:] = 0.0
+        interests[rows] = np.stack([_numbers(stated, name, "interests") for name in names], axis=1)
+    weights = risk_weights(network.trust(asked, owners, recipients), asked.decreasing)
+    of_cells = weights, sensitivities, interests, _heights(table, names)
+    return Sharing(owners, recipients, *of_cells, asked.as_printed)
+
+
+def _planned(context: MeasureContext, parameters: PlanParameters, tick: Tick) -> SharingPlan:
+    names, asked = context.table.attributes, parameters
+    with pointing_into("/measure"):
+        if (asked.trade_off, asked.loss_cap, asked.utility_floor).count(None) != 2:
+            words = "A plan solves one problem: give one of trade_off, loss_cap and utility_floor."
+            raise InvalidInput.of("/trade_off", "one-of", words, "Leave out the two others.")
+        network = _Network(context, asked)
+        if asked.pairs is None:
+            owners, recipients = (ends.astype(np.int64) for ends in network.linked().links.nonzero())
+        else:
+            owners, recipients, _ = network.distinct_pairs(asked.pairs)
+        sharing = _sharing(network, asked, names, owners, recipients)
+        if asked.trade_off is not None:
+            plan = least_trade_off(sharing, asked.trade_off)
+        elif asked.loss_cap is not None:
+            plan = greatest_utility(sharing, asked.loss_cap, asked.method)
+        else:
+            plan = least_loss(sharing, given(asked.utility_floor), asked.method)
+        losses, utilities = scores_of(sharing, plan.levels)
+    tick(1)
+    ids, shown = list(network.number), np.flatnonzero(plan.levels.any(axis=1))
+    listed = shown[asked.skip : asked.skip + asked.most]
+    ends = ([CellValue(ids[i]) for i in own[listed].tolist()] for own in (owners, recipients))
+    levels = (dict(zip(names, row, strict=True)) for row in plan.levels[listed].tolist())
+    return SharingPlan(
+        len(owners), len(shown), float(losses.sum()), float(utilities.sum()), plan.bound, plan.is_optimal,
+        tuple(PlannedPair(*row) for row in zip(*ends, levels, strict=True)),
+    )  # fmt: skip
+
+
+def _answered(context: MeasureContext, parameters: InvitationParameters, tick: Tick) -> Answers:
+    answers: list[Answer] = []
+    accepted, without, unproven, utility = 0, 0, 0, 0.0
+    with pointing_into("/measure"):
+        network, trade_off = _Network(context, parameters), parameters.trade_off
+        people, inviters, repeated = network.distinct_pairs(parameters.pairs)
+        if (people >= context.table.n_records).any():
+            words = "Somebody who is invited has no profile."
+            raise InvalidInput.of("/pairs", "no-profile", words, "Leave out pairs whose source has none.")
+        ids, listed = list(network.number), range(parameters.skip, parameters.skip + parameters.most)
+        for part, places, friends in shared_friends(network.linked(), people, inviters):
+            asked = _invitations(context, people[part], places, friends, parameters.mode)
+            found = recommendations(asked, parameters.risk_cap)
+            accepted += int(found.accepted.sum())
+            without += int((asked.friends == 0).sum())
+            unproven += int((~found.is_optimal).sum())
+            utility += float(found.utility[found.accepted].sum())
+            for row in range(max(listed.start, part.start), min(listed.stop, part.stop)):
+                place, published = row - part.start, (None, None)
+                if trade_off is not None:
+                    objective = AggregateObjective(parameters.kappa, trade_off=trade_off)
+                    published = published_optimum(asked, place, objective)
+                answer = recommendation_of(asked, found, place)
+                ends = CellValue(ids[people[row]]), CellValue(ids[inviters[row]])
+                answers.append(Answer(*ends, answer, *published))
+            tick(part.stop)
+    return Answers(
+        len(people), repeated, accepted, without, unproven, utility, context.table.attributes, tuple(answers)
+    )
+
+
+def _invitations(
+    context: MeasureContext, people: Longs, places: Longs, friends: Integers, mode: ConsistencyMode
+) -> Invitations:
+    """Invitations to people by their profiles, and to which place each friend in common belongs.
+
+    A friend without a profile, or with a missing value, is consistent with ⊥ only.
+    """
+    table, sensitivity = context.table, given(context.sensitivity)
+    order = np.argsort(places, kind="stable")
+    places, friends = places[order], friends[order]
+    shape = len(people), table.n_attributes, max(table.heights, default=0) + 1
+    weights, utilities, heights = np.empty(shape), np.empty(shape), np.empty(shape[:2], dtype=np.int64)
+    joins = np.zeros((len(friends), shape[1]), dtype=np.int16)
+    groups = None if sensitivity.personal_groups is None else sensitivity.personal_groups[people]
+    for j, hierarchy in enumerate(table.hierarchies):
+        codes, has_profile = table.codes[:, j], friends < table.n_records
+        theirs = np.where(has_profile, codes[np.where(has_profile, friends, 0)], 0)
+        heights[:, j] = hierarchy.depth[codes[people]]
+        for level in range(shape[2]):
+            nodes = hierarchy.ancestor_steps(level)[codes[people]]
+            weights[:, j, level] = sensitivity.weights(j, nodes, groups)
+            utilities[:, j, level] = context.utility.values[j][nodes]
+            # A tree's nodes are in preorder: those below a node follow it, and their leaves are its own.
+            of_friends, last = nodes[places], hierarchy.leaf_hi
+            joins[:, j] += (of_friends > theirs) | (last[theirs] > last[of_friends])
+    return Invitations(weights, utilities, heights, joins, np.bincount(places, minlength=len(people)), mode)
+
+
+def _adds_up(context: MeasureContext, parameters: EdgeParameters) -> str | None:
     if given(context.sensitivity).family in ("linear", "linear_personal"):
         return None
     return "Loss adds up over attributes. Name a profile of the family linear or linear_personal."
 
 
-def _cost(context: MeasureContext, parameters: NetworkParameters) -> Cost:
+def _cost(context: MeasureContext, parameters: EdgeParameters) -> Cost:
     rows = context.table.n_records + sum(other.table.n_records for other in context.others.values())
     products = 0.0
     if isinstance(parameters, DiffusionParameters):
@@ -336,8 +550,11 @@ def _cost(context: MeasureContext, parameters: NetworkParameters) -> Cost:
         degree = max((int(np.bincount(column).max()) for column in columns), default=1)
         reach = MOST_REACH if is_series and parameters.weight else parameters.time * degree
         products = parameters.steps + parameters.time + 18 * math.sqrt(reach) + 60
-    seconds = rows * (SECONDS_PER_ROW + products * SECONDS_PER_PRODUCT)
-    return Cost(seconds, rows * BYTES_PER_ROW, 1, "sparse")
+    seconds, units = rows * (SECONDS_PER_ROW + products * SECONDS_PER_PRODUCT), 1
+    if isinstance(parameters, InvitationParameters):
+        units = context.others[parameters.pairs].table.n_records
+        seconds += units * SECONDS_PER_INVITATION
+    return Cost(seconds, rows * BYTES_PER_ROW, units, "sparse")
 
 
 DIFFUSION_RISK: Final = Measure(
@@ -377,5 +594,53 @@ SHARING_LOSS: Final = Measure(
         "members-shared",
         sensitivity="members-harm-added",
         parameters={"plan": "friendships", "source": "member", "target": "friend"},
+    ),
+)
+SHARING_PLAN: Final = Measure(
+    name="sharing_plan",
+    title="Best plan of who sees what",
+    source="Fouad (2012), section 7.4 (Definitions: sharing plans)",
+    guarantee="bound",
+    parameters=PlanParameters,
+    result=SharingPlan,
+    needs=frozenset({"sensitivity"}),
+    supports=_adds_up,
+    cost=_cost,
+    compute=_planned,
+    protects=False,
+    tells_counts=True,
+    repeats=False,
+    example=Example(
+        "what should friends show each other, if a unit of utility is worth this much loss?",
+        "members-planned",
+        sensitivity="members-harm-added",
+        parameters={"pairs": "friendships", "source": "member", "target": "friend", "trade_off": 2},
+    ),
+)
+SHARING_RECOMMENDATION: Final = Measure(
+    name="sharing_recommendation",
+    title="What to show in answer to an invitation",
+    source="Fouad (2012), section 7.5 (Definitions: recommendations)",
+    guarantee="bound",
+    parameters=InvitationParameters,
+    result=Answers,
+    needs=frozenset({"sensitivity"}),
+    supports=_adds_up,
+    cost=_cost,
+    compute=_answered,
+    protects=False,
+    tells_counts=True,
+    repeats=False,
+    example=Example(
+        "how much of a profile may be shown to a friend of friends?",
+        "members-invited",
+        sensitivity="members-harm-added",
+        parameters={
+            "edges": "friendships",
+            "pairs": "friendships",
+            "source": "member",
+            "target": "friend",
+            "risk_cap": 1,
+        },
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -10,10 +11,21 @@ from app.domain.arrays import Integers, Longs, concatenated_ranges
 from app.domain.networks.graph import Graph
 
 _AT_ONCE: Final = 1 << 21
+_PAIRS_AT_ONCE: Final = 1 << 13
 
 
 def common_friends(graph: Graph, first: Integers, second: Integers) -> Longs:
-    """How many people both of each pair have an edge to, (p,).
+    """How many people both of each pair have an edge to, (p,)."""
+    found = np.zeros(len(first), dtype=np.int64)
+    for part, pairs, _ in shared_friends(graph, first, second):
+        found[part] = np.bincount(pairs, minlength=part.stop - part.start)
+    return found
+
+
+def shared_friends(
+    graph: Graph, first: Integers, second: Integers
+) -> Iterator[tuple[slice, Longs, Integers]]:
+    """The people whom both of each pair have an edge to, some pairs at a time: which, place in these, friend.
 
     The friends of the one with fewer are looked up among the other's: time O(Σ min·log max) over the pairs,
     memory some 100 MB at most, unless one person has more than two million friends.
@@ -24,10 +36,10 @@ def common_friends(graph: Graph, first: Integers, second: Integers) -> Longs:
     fewer, more = np.where(is_less, first, second), np.where(is_less, second, first)
     lengths = amounts[fewer]
     ends = np.cumsum(lengths)
-    found, begin = np.zeros(len(fewer), dtype=np.int64), 0
+    begin = 0
     while begin < len(fewer):
         limit = ends[begin] - lengths[begin] + _AT_ONCE
-        end = max(begin + 1, int(np.searchsorted(ends, limit, side="right")))
+        end = min(max(begin + 1, int(np.searchsorted(ends, limit, side="right"))), begin + _PAIRS_AT_ONCE)
         part = slice(begin, end)
         sought = friends[concatenated_ranges(starts[fewer[part]], lengths[part])]
         pair = np.repeat(np.arange(end - begin), lengths[part])
@@ -39,6 +51,5 @@ def common_friends(graph: Graph, first: Integers, second: Integers) -> Longs:
             below = is_open & (friends[np.minimum(middle, len(friends) - 1)] < sought)
             low, high = np.where(below, middle + 1, low), np.where(is_open & ~below, middle, high)
         hit = (low < last) & (friends[np.minimum(low, len(friends) - 1)] == sought)
-        found[part] = np.bincount(pair[hit], minlength=end - begin)
+        yield part, pair[hit], sought[hit]
         begin = end
-    return found
