@@ -1,4 +1,4 @@
-"""N1 to N4: sharing in social networks (Fouad (2012), chapter 7): a study, leakage, and answers to invitations."""
+"""N1 to N4: sharing in social networks (Fouad (2012), chapter 7): a study, leakage, and answers."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ class Invitation:
 
 
 def as_printed(of: Invitation) -> int:
-    """Modified-Aggregate (Fouad (2012), section 7.5): the best f of the answers whose Φ is exactly that of a layer."""
+    """Modified-Aggregate (Fouad (2012), section 7.5): the best f of answers with just the Φ of a layer."""
     layers, phi = of.layers, of.sensitivities
     is_in_one = np.abs(phi[:, None] - layers).min(axis=1) <= 1e-9 * phi
     return int(np.where(is_in_one, of.objective, -np.inf).argmax())

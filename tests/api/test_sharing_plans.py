@@ -35,7 +35,13 @@ async def people(
         )
     body = {"name": "people", "upload": "people", "attributes": attributes}
     assert (await client.post("/v1/datasets", json=body)).status_code == 201
-    body = {"name": "harm", "dataset": "people", "family": "linear", "attributes": weights, "allow_positive_top": True}
+    body = {
+        "name": "harm",
+        "dataset": "people",
+        "family": "linear",
+        "attributes": weights,
+        "allow_positive_top": True,
+    }
     answer = await client.post("/v1/sensitivity-profiles", json=body)
     assert answer.status_code == 201, answer.text
 
