@@ -34,7 +34,7 @@ FINISHED = (
     *(f"RP-T{n}" for n in range(1, 16)),
     "DP-5.6",
     *(f"DN-V{n}" for n in range(1, 16)),
-    *(f"DN-S{n}" for n in (1, 2, 3, 5, 6, 9, 10, 11, 13, 14)),
+    *(f"DN-S{n}" for n in (1, 2, 3, 5, 6, 9, 10, 11, 13, 14, 16, 17)),
     *(f"DN-D{n}" for n in (1, 5, *range(10, 16))),
     *(f"DN-A{n}" for n in range(1, 8)),
     *(f"DN-{n}" for n in ("1.1", "2.2", "3.2", "3.5", "5.2", "5.3", "5.4", "5.5", "6.2", "7.3", "9", "10")),

@@ -17,8 +17,7 @@ from app.domain.networks.common_friends import common_friends
 from app.domain.networks.diffusion import Kernel, spreads_of
 from app.domain.networks.graph import Graph, graph_of_edges
 from app.domain.networks.trust import risk_weights
-from app.domain.search.objectives import AggregateObjective
-from app.domain.search.recommendations import Invitations, published_optimum, recommendations
+from app.domain.search.recommendations import Invitations, recommendations
 from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
 CHAPTER: Final = "Fouad (2012), section 7"
@@ -295,7 +294,12 @@ def _invitation(graph: Graph, pair: tuple[int, int], heights: Longs, rng: np.ran
     heights = heights[: known[0]]
     weights, utilities, joins = _profiles(many, heights, rng)
     joins = np.where(np.arange(len(heights)) < known[1:, None], joins, heights)
-    counts, phi, utility = np.zeros(heights + 1), np.zeros(()), np.zeros(())
+    return _answers(weights, utilities, joins)
+
+
+def _answers(weights: list[Floats], utilities: list[Floats], joins: Longs) -> Invitation:
+    """All answers by a profile's sensitivity and utility per level, and the joins of friends in common."""
+    counts, phi, utility = np.zeros([len(own) for own in weights]), np.zeros(()), np.zeros(())
     np.add.at(counts, tuple(joins.T), 1)
     for axis, chains in enumerate(zip(weights, utilities, strict=True)):
         counts = counts.cumsum(axis=axis)
@@ -320,7 +324,7 @@ def _profiles(
 
 def friends_in_common(effort: Effort) -> Report:
     """N3: utility and risk by the number of friends in common, within a cap and as published."""
-    rng, objective = np.random.default_rng(1), AggregateObjective(trade_off=1.0)
+    rng = np.random.default_rng(1)
     heights = rng.integers(1, MOST_HEIGHT + 1, (effort.records, KNOWN))
     profiles = [_profiles(FRIENDS[-1], own, rng) for own in heights]
     weights, utilities = (
@@ -332,10 +336,13 @@ def friends_in_common(effort: Effort) -> Report:
         joins = np.concatenate([own[2][:friends] for own in profiles])
         asked = Invitations(weights, utilities, heights, joins, np.full(len(profiles), friends))
         best = recommendations(asked, CAP)
-        as_is = [published_optimum(asked, place, objective)[0] for place in range(len(profiles))]
         shown = np.column_stack([best.accepted, best.utility, best.risk])
         found[k, :, :3] = np.where(best.accepted[:, None], shown, 0.0)
-        found[k, :, 3:] = [(own.utility, own.risk > CAP) for own in as_is]
+        for place, (weight, utility, joined) in enumerate(profiles):
+            of = _answers(weight, utility, joined[:friends])
+            best_f = by_parameter(of)
+            is_above = of.sensitivities[best_f] > CAP * of.friends[best_f]
+            found[k, place, 3:] = of.utilities[best_f], is_above
     found[:, :, (1, 3)] /= heights.sum(axis=1)[:, None]
     means = found.mean(axis=1)
     names = ("accepted", "utility", "risk", "utility, as published", "above the cap, as published")

@@ -68,7 +68,11 @@ PARTS: Final = (
         "a table attacked by a synthetic one, beside pandas",
         needs="uci-adult-48842",
     ),
-    Part("networks", "tests.benchmarks.networks", "an item that leaks, common friends and sharing plans"),
+    Part(
+        "networks",
+        "tests.benchmarks.networks",
+        "an item that leaks, common friends, sharing plans, invitations",
+    ),
     Part("calibration", "tests.benchmarks.calibration", "priors of a synthesiser, beside scipy in a loop"),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),
     Part("private", "tests.benchmarks.private_samples", "private samples of generalised records"),

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 from annotated_types import Ge, Le, Len, MaxLen, doc
@@ -20,25 +20,14 @@ from app.domain.catalogue.catalogue_types import CellValue, ColumnName, DatasetR
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.errors import InvalidInput, counted, pointing_into
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
+from app.domain.networks import plans
 from app.domain.networks.common_friends import common_friends, shared_friends
 from app.domain.networks.diffusion import MOST_REACH, Kernel, spread
 from app.domain.networks.graph import Graph, graph_of_edges, rows_named
-from app.domain.networks.plans import (
-    Method,
-    Sharing,
-    greatest_utility,
-    least_loss,
-    least_trade_off,
-    scores_of,
-)
 from app.domain.networks.trust import Decreasing, TrustRule, agreement, risk_weights, with_entries
-from app.domain.search.objectives import AggregateObjective
 from app.domain.search.recommendations import (
-    ConsistencyMode,
     Invitations,
     Recommendation,
-    Shown,
-    published_optimum,
     recommendation_of,
     recommendations,
 )
@@ -112,7 +101,7 @@ class PlanParameters(InterestParameters):
     trade_off: Annotated[float | None, Ge(0), Le(1e12), doc("λ: least loss − λ · utility.")] = None
     loss_cap: Annotated[float | None, Ge(0), Le(1e100), doc("Greatest utility of at most this loss.")] = None
     utility_floor: Annotated[float | None, Ge(0), Le(1e100), doc("Least loss of this utility.")] = None
-    method: Annotated[Method, doc("greedy, with a bound, or exact: up to 200,000 cells.")] = "greedy"
+    method: Annotated[plans.Method, doc("greedy, with a bound, or exact: up to 200,000 cells.")] = "greedy"
     skip: SKIP = 0
 
 
@@ -120,15 +109,8 @@ class PlanParameters(InterestParameters):
 class InvitationParameters(EdgeParameters):
     """Who is invited by whom, and what risk is taken."""
 
-    pairs: Annotated[
-        DatasetRef, doc("A row per invitation: who is invited as source, who invites as target.")
-    ]
+    pairs: Annotated[DatasetRef, doc("A row per invitation: the source is invited by the target.")]
     risk_cap: Annotated[float, Ge(0), Le(1e12), doc("Greatest Φ/ξ of what is shown.")]
-    mode: Annotated[ConsistencyMode, doc("Friends consistent in all attributes count, or in any.")] = "all"
-    trade_off: Annotated[float | None, Ge(0), Le(1e12), doc("λ of the published objective; null: none.")] = (
-        None
-    )
-    kappa: Annotated[int, Ge(0), Le(8), doc("κ of the published objective.")] = 1
     skip: SKIP = 0
 
 
@@ -234,8 +216,6 @@ class Answer:
     person: Annotated[CellValue, doc("Who is invited.")]
     inviter: Annotated[CellValue, doc("Who would see what is shown.")]
     recommendation: Annotated[Recommendation, doc("What to show.")]
-    published: Annotated[Shown | None, doc("Where the published objective is greatest; null: not asked.")]
-    published_value: Annotated[float | None, doc("λξ/Φ + u^κ there.")]
 
 
 @dataclass(frozen=True)
@@ -245,9 +225,7 @@ class Answers:
     invitations: Annotated[int, doc("Pairs of two people, each once.")]
     repeated: Annotated[int, doc("Further rows: pairs given before, and one person twice.")]
     accepted: Annotated[int, doc("Invitations to accept.")]
-    without_friends: Annotated[int, doc("Rejected, as there is no friend in common.")]
     unproven: Annotated[int, doc("Invitations to which something more useful may exist.")]
-    utility: Annotated[float, FROM_ZERO, doc("u, over all accepted.")]
     attributes: Annotated[tuple[str, ...], doc("What the levels are of.")]
     answers: Annotated[tuple[Answer, ...], doc("The answers, in the order of people and inviters.")]
 
@@ -405,30 +383,25 @@ def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) 
         is_again[np.unique(owners * n + recipients, return_index=True)[1]] = False
         _refuse_rows(is_again, "plan", "repeated-pair", "name a pair again")
         levels = np.stack([_numbers(plan, name, "plan") for name in names], axis=1)
-        heights = _heights(table, names)
-        is_level = (levels == np.rint(levels)) & (levels >= 0) & (levels <= heights)
-        _refuse_rows(~is_level.all(axis=1), "plan", "not-a-level", "hold no level from 0 to the height")
         kept = np.flatnonzero(owners != recipients)
         sharing = _sharing(network, parameters, names, owners[kept], recipients[kept])
-        losses, utilities = scores_of(sharing, levels[kept])
+        is_level = (levels == np.rint(levels)) & (levels >= 0) & (levels <= sharing.heights)
+        _refuse_rows(~is_level.all(axis=1), "plan", "not-a-level", "hold no level from 0 to the height")
+        losses, utilities = plans.scores_of(sharing, levels[kept])
     tick(1)
     ids, of_person = list(network.number), np.stack([losses.sum(axis=1), utilities.sum(axis=1)], axis=1)
-    of_attribute = np.stack([losses.sum(axis=0), utilities.sum(axis=0)], axis=1).tolist()
+    of_attribute = [sharing.heights.tolist(), losses.sum(axis=0).tolist(), utilities.sum(axis=0).tolist()]
     greatest = greatest_first(of_person[:, 0], parameters.most).tolist()
     return SharingLoss(
         len(kept), plan.n_records - len(kept), float(losses.sum()), float(utilities.sum()),
-        tuple(AttributeSharing(names[k], int(heights[k]), *sums) for k, sums in enumerate(of_attribute)),
+        tuple(AttributeSharing(*row) for row in zip(names, *of_attribute, strict=True)),
         tuple(PersonSharing(CellValue(ids[i]), *of_person[i].tolist()) for i in greatest),
     )  # fmt: skip
 
 
-def _heights(table: Table, names: Sequence[str]) -> Longs:
-    return np.array([table.hierarchies[table.position(name)].height for name in names])
-
-
 def _sharing(
     network: _Network, asked: InterestParameters, names: Sequence[str], owners: Longs, recipients: Longs
-) -> Sharing:
+) -> plans.Sharing:
     """What sharing attributes among pairs costs and brings."""
     table, sensitivity, n = network.context.table, given(network.context.sensitivity), len(network.number)
     sensitivities, interests = np.zeros((n, len(names))), np.ones((n, len(names)))
@@ -442,8 +415,8 @@ def _sharing(
         interests[:] = 0.0
         interests[rows] = np.stack([_numbers(stated, name, "interests") for name in names], axis=1)
     weights = risk_weights(network.trust(asked, owners, recipients), asked.decreasing)
-    of_cells = weights, sensitivities, interests, _heights(table, names)
-    return Sharing(owners, recipients, *of_cells, asked.as_printed)
+    heights = np.array([table.hierarchies[table.position(name)].height for name in names])
+    return plans.Sharing(owners, recipients, weights, sensitivities, interests, heights, asked.as_printed)
 
 
 def _planned(context: MeasureContext, parameters: PlanParameters, tick: Tick) -> SharingPlan:
@@ -459,12 +432,12 @@ def _planned(context: MeasureContext, parameters: PlanParameters, tick: Tick) ->
             owners, recipients, _ = network.distinct_pairs(asked.pairs)
         sharing = _sharing(network, asked, names, owners, recipients)
         if asked.trade_off is not None:
-            plan = least_trade_off(sharing, asked.trade_off)
+            plan = plans.least_trade_off(sharing, asked.trade_off)
         elif asked.loss_cap is not None:
-            plan = greatest_utility(sharing, asked.loss_cap, asked.method)
+            plan = plans.greatest_utility(sharing, asked.loss_cap, asked.method)
         else:
-            plan = least_loss(sharing, given(asked.utility_floor), asked.method)
-        losses, utilities = scores_of(sharing, plan.levels)
+            plan = plans.least_loss(sharing, given(asked.utility_floor), asked.method)
+        losses, utilities = plans.scores_of(sharing, plan.levels)
     tick(1)
     ids, shown = list(network.number), np.flatnonzero(plan.levels.any(axis=1))
     listed = shown[asked.skip : asked.skip + asked.most]
@@ -477,53 +450,35 @@ def _planned(context: MeasureContext, parameters: PlanParameters, tick: Tick) ->
 
 
 def _answered(context: MeasureContext, parameters: InvitationParameters, tick: Tick) -> Answers:
-    answers: list[Answer] = []
-    accepted, without, unproven, utility = 0, 0, 0, 0.0
+    answers, counts = list[Answer](), np.zeros(2, dtype=np.int64)
     with pointing_into("/measure"):
-        network, trade_off = _Network(context, parameters), parameters.trade_off
+        network = _Network(context, parameters)
         people, inviters, repeated = network.distinct_pairs(parameters.pairs)
         if (people >= context.table.n_records).any():
             words = "Somebody who is invited has no profile."
             raise InvalidInput.of("/pairs", "no-profile", words, "Leave out pairs whose source has none.")
         ids, listed = list(network.number), range(parameters.skip, parameters.skip + parameters.most)
         for part, places, friends in shared_friends(network.linked(), people, inviters):
-            asked = _invitations(context, people[part], places, friends, parameters.mode)
+            asked = _invitations(context, people[part], places, friends)
             found = recommendations(asked, parameters.risk_cap)
-            accepted += int(found.accepted.sum())
-            without += int((asked.friends == 0).sum())
-            unproven += int((~found.is_optimal).sum())
-            utility += float(found.utility[found.accepted].sum())
+            counts += found.accepted.sum(), (~found.is_optimal).sum()
             for row in range(max(listed.start, part.start), min(listed.stop, part.stop)):
-                place, published = row - part.start, (None, None)
-                if trade_off is not None:
-                    objective = AggregateObjective(parameters.kappa, trade_off=trade_off)
-                    published = published_optimum(asked, place, objective)
-                answer = recommendation_of(asked, found, place)
                 ends = CellValue(ids[people[row]]), CellValue(ids[inviters[row]])
-                answers.append(Answer(*ends, answer, *published))
+                answers.append(Answer(*ends, recommendation_of(asked, found, row - part.start)))
             tick(part.stop)
-    return Answers(
-        len(people), repeated, accepted, without, unproven, utility, context.table.attributes, tuple(answers)
-    )
+    return Answers(len(people), repeated, *counts.tolist(), context.table.attributes, tuple(answers))
 
 
-def _invitations(
-    context: MeasureContext, people: Longs, places: Longs, friends: Integers, mode: ConsistencyMode
-) -> Invitations:
-    """Invitations to people by their profiles, and to which place each friend in common belongs.
-
-    A friend without a profile, or with a missing value, is consistent with ⊥ only.
-    """
+def _invitations(context: MeasureContext, people: Longs, places: Longs, friends: Integers) -> Invitations:
+    """Of people by their profiles; a friend's missing value, or missing profile, is covered by ⊥ only."""
     table, sensitivity = context.table, given(context.sensitivity)
-    order = np.argsort(places, kind="stable")
-    places, friends = places[order], friends[order]
     shape = len(people), table.n_attributes, max(table.heights, default=0) + 1
     weights, utilities, heights = np.empty(shape), np.empty(shape), np.empty(shape[:2], dtype=np.int64)
     joins = np.zeros((len(friends), shape[1]), dtype=np.int16)
     groups = None if sensitivity.personal_groups is None else sensitivity.personal_groups[people]
     for j, hierarchy in enumerate(table.hierarchies):
-        codes, has_profile = table.codes[:, j], friends < table.n_records
-        theirs = np.where(has_profile, codes[np.where(has_profile, friends, 0)], 0)
+        codes = np.append(table.codes[:, j], 0)
+        theirs = codes[np.minimum(friends, table.n_records)]
         heights[:, j] = hierarchy.depth[codes[people]]
         for level in range(shape[2]):
             nodes = hierarchy.ancestor_steps(level)[codes[people]]
@@ -532,7 +487,7 @@ def _invitations(
             # A tree's nodes are in preorder: those below a node follow it, and their leaves are its own.
             of_friends, last = nodes[places], hierarchy.leaf_hi
             joins[:, j] += (of_friends > theirs) | (last[theirs] > last[of_friends])
-    return Invitations(weights, utilities, heights, joins, np.bincount(places, minlength=len(people)), mode)
+    return Invitations(weights, utilities, heights, joins, np.bincount(places, minlength=len(people)))
 
 
 def _adds_up(context: MeasureContext, parameters: EdgeParameters) -> str | None:
@@ -575,6 +530,11 @@ DIFFUSION_RISK: Final = Measure(
         parameters={"edges": "friendships", "source": "member", "target": "friend", "owner": "m-02"},
     ),
 )
+_OF_SUMS: Final[dict[str, Any]] = {
+    "needs": frozenset({"sensitivity"}), "supports": _adds_up, "cost": _cost,
+    "protects": False, "tells_counts": True, "repeats": False,
+}  # fmt: skip
+_FRIENDS: Final = {"source": "member", "target": "friend"}
 SHARING_LOSS: Final = Measure(
     name="sharing_loss",
     title="Loss and utility of a plan of who sees what",
@@ -582,18 +542,13 @@ SHARING_LOSS: Final = Measure(
     guarantee="exact",
     parameters=SharingParameters,
     result=SharingLoss,
-    needs=frozenset({"sensitivity"}),
-    supports=_adds_up,
-    cost=_cost,
     compute=_scored,
-    protects=False,
-    tells_counts=True,
-    repeats=False,
+    **_OF_SUMS,
     example=Example(
         "what does it cost and bring to show friends this much?",
         "members-shared",
         sensitivity="members-harm-added",
-        parameters={"plan": "friendships", "source": "member", "target": "friend"},
+        parameters={**_FRIENDS, "plan": "friendships"},
     ),
 )
 SHARING_PLAN: Final = Measure(
@@ -603,18 +558,13 @@ SHARING_PLAN: Final = Measure(
     guarantee="bound",
     parameters=PlanParameters,
     result=SharingPlan,
-    needs=frozenset({"sensitivity"}),
-    supports=_adds_up,
-    cost=_cost,
     compute=_planned,
-    protects=False,
-    tells_counts=True,
-    repeats=False,
+    **_OF_SUMS,
     example=Example(
         "what should friends show each other, if a unit of utility is worth this much loss?",
         "members-planned",
         sensitivity="members-harm-added",
-        parameters={"pairs": "friendships", "source": "member", "target": "friend", "trade_off": 2},
+        parameters={**_FRIENDS, "pairs": "friendships", "trade_off": 2},
     ),
 )
 SHARING_RECOMMENDATION: Final = Measure(
@@ -624,23 +574,12 @@ SHARING_RECOMMENDATION: Final = Measure(
     guarantee="bound",
     parameters=InvitationParameters,
     result=Answers,
-    needs=frozenset({"sensitivity"}),
-    supports=_adds_up,
-    cost=_cost,
     compute=_answered,
-    protects=False,
-    tells_counts=True,
-    repeats=False,
+    **_OF_SUMS,
     example=Example(
         "how much of a profile may be shown to a friend of friends?",
         "members-invited",
         sensitivity="members-harm-added",
-        parameters={
-            "edges": "friendships",
-            "pairs": "friendships",
-            "source": "member",
-            "target": "friend",
-            "risk_cap": 1,
-        },
+        parameters={**_FRIENDS, "edges": "friendships", "pairs": "friendships", "risk_cap": 1},
     ),
 )

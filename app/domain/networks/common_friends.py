@@ -16,16 +16,15 @@ _PAIRS_AT_ONCE: Final = 1 << 13
 
 def common_friends(graph: Graph, first: Integers, second: Integers) -> Longs:
     """How many people both of each pair have an edge to, (p,)."""
-    found = np.zeros(len(first), dtype=np.int64)
-    for part, pairs, _ in shared_friends(graph, first, second):
-        found[part] = np.bincount(pairs, minlength=part.stop - part.start)
-    return found
+    parts = shared_friends(graph, first, second)
+    found = [np.bincount(pairs, minlength=part.stop - part.start) for part, pairs, _ in parts]
+    return np.concatenate([np.empty(0, dtype=np.int64), *found])
 
 
 def shared_friends(
     graph: Graph, first: Integers, second: Integers
 ) -> Iterator[tuple[slice, Longs, Integers]]:
-    """The people whom both of each pair have an edge to, some pairs at a time: which, place in these, friend.
+    """Whom both have an edge to, some pairs at a time: which pairs, place in these (ascending), friend.
 
     The friends of the one with fewer are looked up among the other's: time O(Σ min·log max) over the pairs,
     memory some 100 MB at most, unless one person has more than two million friends.

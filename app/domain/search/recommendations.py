@@ -2,9 +2,8 @@
 
 A person with a profile shows the inviter each value at a level, from 0, as it is, up to ⊥. The risk of levels
 x is Φ(x)/ξ(x): the sensitivity of what is shown over the friends in common with the inviter who are
-consistent with it in all attributes (mode ``all``), or in at least one (``any``). The join level of a friend
-is, per attribute, the least at which the person's value covers the friend's. The recommendation is the
-greatest utility within a cap on risk.
+consistent with it in all attributes. The join level of a friend is, per attribute, the least at which the
+person's value covers the friend's. The recommendation is the greatest utility within a cap on risk.
 
 Where nobody is consistent the risk is infinite, whereas searches of rules take it for none: so risk never
 rises with a level. Boxes of levels are bounded, cut and split, those of many invitations together.
@@ -14,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 import numpy as np
 from annotated_types import doc
@@ -23,18 +21,14 @@ from annotated_types import doc
 from app.domain.arrays import Bools, Floats, Integers, Longs, concatenated_ranges, firsts_of_greatest
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.errors import InvalidInput
-from app.domain.search.aggregate.chain_records import ChainRecord
-from app.domain.search.aggregate.objective import maximise_aggregate
-from app.domain.search.aggregate.submodular import ClosureMaximiser
-from app.domain.search.objectives import AggregateObjective
 from app.domain.tables.numbers import highest_accepted, tie_margins
 
-ConsistencyMode = Literal["all", "any"]
 MOST_BOXES: Final = 20_000
 _CELLS_AT_ONCE: Final = 1 << 21
 _BOXES_AT_ONCE: Final = 1024
 _PRICES: Final = 5
 _ROUNDING: Final = 1e-12
+_DIGITS: Final = 11  # after the point, of numbers that may tie
 
 
 @dataclass(frozen=True)
@@ -56,9 +50,7 @@ class Recommendation:
     common_friends: Annotated[int, doc("Friends in common.")]
     shown: Annotated[Shown, doc("What to show.")]
     utility_bound: Annotated[float, FROM_ZERO, doc("Nothing within the cap has a greater utility.")]
-    more: Annotated[
-        tuple[Shown | None, ...], doc("Per attribute, the same with it one level more detailed, if there is.")
-    ]
+    more: Annotated[tuple[Shown | None, ...], doc("Per attribute, with it one level more detailed.")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +67,6 @@ class Invitations:
     heights: Longs
     joins: Integers
     friends: Longs
-    mode: ConsistencyMode = "all"
 
     def __post_init__(self) -> None:
         for name in ("weights", "utilities"):
@@ -85,21 +76,17 @@ class Invitations:
                 raise InvalidInput.of(f"/{name}", "weight-out-of-range", words, "Give numbers of at least 0.")
             if (values[:, :, 1:] > values[:, :, :-1]).any():
                 words = f"One of the {name} is greater for a more general value."
-                remedy = "A value that says less must be worth no more and do no more harm."
-                raise InvalidInput.of(f"/{name}", "rises-towards-the-root", words, remedy)
+                raise InvalidInput.of(
+                    f"/{name}", "rises-towards-the-root", words, "Let none rise with the level."
+                )
         if (self.joins < 0).any() or (self.joins > np.repeat(self.heights, self.friends, axis=0)).any():
             words = "A join level is not from 0 to the height of the value."
             raise InvalidInput.of("/joins", "level-out-of-range", words, "The height: only ⊥ is in common.")
 
-    @cached_property
-    def starts(self) -> Longs:
-        """The first friend of each invitation, (p,)."""
-        return np.cumsum(self.friends) - self.friends
-
     def friends_of(self, invitations: Longs) -> tuple[Longs, Integers]:
         """The friends in common of some invitations: the place among these of each, and its join levels."""
         lengths = self.friends[invitations]
-        rows = concatenated_ranges(self.starts[invitations], lengths)
+        rows = concatenated_ranges(np.cumsum(self.friends)[invitations] - lengths, lengths)
         return np.repeat(np.arange(len(invitations)), lengths), self.joins[rows]
 
     def shown(self, place: int, levels: Longs) -> list[Shown]:
@@ -108,8 +95,7 @@ class Invitations:
         phi = self.weights[place, attributes, levels].sum(axis=1)
         utility = self.utilities[place, attributes, levels].sum(axis=1)
         joins = self.friends_of(np.array([place]))[1]
-        together = np.all if self.mode == "all" else np.any
-        xi = np.array([together(joins <= row, axis=1).sum() for row in levels])
+        xi = np.array([(joins <= row).all(axis=1).sum() for row in levels])
         numbers = (column.tolist() for column in (utility, phi, xi, risks_of(phi, xi)))
         return [Shown(tuple(row), *of) for row, *of in zip(levels.tolist(), *numbers, strict=True)]
 
@@ -125,7 +111,7 @@ class Recommendations:
 
     ``accepted`` is false where nobody is a friend in common, or where even hiding everything is above the
     cap: then the numbers are those of hiding everything. No levels within the cap have a utility above
-    ``bound``. ``boxes`` were looked at in all.
+    ``bound``.
     """
 
     levels: Longs
@@ -133,7 +119,6 @@ class Recommendations:
     risk: Floats
     accepted: Bools
     bound: Floats
-    boxes: int
 
     @property
     def is_optimal(self) -> Bools:
@@ -144,45 +129,32 @@ class Recommendations:
 def recommendations(invitations: Invitations, cap: float, most_boxes: int = MOST_BOXES) -> Recommendations:
     """The greatest u(x) with r(x) ≤ ``cap`` for each invitation; of equal u the least r, then the greatest x.
 
-    The greatest is that of the lexicographic order, so never one that another generalises. Exact for all
-    but invitations that need more than ``most_boxes`` boxes, for which ``bound`` says what may be missing.
+    The greatest in lexicographic order, so none that another generalises. Exact for all but invitations that
+    need more than ``most_boxes`` boxes, for which ``bound`` says what may be missing.
     """
     if not 0 <= cap < np.inf:
         raise InvalidInput.of("/risk_cap", "out-of-range", "The cap must be finite and at least 0.")
     search = _Search(invitations, highest_accepted(cap), most_boxes)
     search.solve()
     found = search.levels, search.utility, search.risk, search.accepted
-    return Recommendations(*found, np.maximum(search.bound, search.utility), int(search.looked.sum()))
+    return Recommendations(*found, np.maximum(search.bound, search.utility))
 
 
 def recommend(
-    weights: Sequence[Floats],
-    utilities: Sequence[Floats],
-    joins: Integers,
-    cap: float,
-    mode: ConsistencyMode = "all",
+    weights: Sequence[Floats], utilities: Sequence[Floats], joins: Integers, cap: float
 ) -> Recommendation:
-    """What to show of one profile, as :func:`recommendations` has it; arguments as of :func:`invitation`."""
-    one = invitation(weights, utilities, joins, mode)
-    return recommendation_of(one, recommendations(one, cap), 0)
+    """What to show of one profile, as :func:`recommendations` has it.
 
-
-def invitation(
-    weights: Sequence[Floats], utilities: Sequence[Floats], joins: Integers, mode: ConsistencyMode = "all"
-) -> Invitations:
-    """One invitation, from an array per attribute of a number per level, from the profile's value up to ⊥.
-
-    ``joins`` (n, m) are the join levels of the n friends in common.
+    ``weights`` and ``utilities`` are an array per attribute, of a number per level from the profile's value
+    up to ⊥; ``joins`` (n, m) are the join levels of the n friends in common.
     """
     heights = np.array([[len(chain) - 1 for chain in weights]])
-    if joins.shape[1:] != (len(weights),) or [len(d) for d in utilities] != [len(w) for w in weights]:
-        words = "Weights, utilities and join levels are not of the same attributes and levels."
-        raise InvalidInput.of("/joins", "shape-mismatch", words, "Give each attribute a number per level.")
     w, d = (
         np.stack([np.pad(chain, (0, heights.max() + 1 - len(chain)), "edge") for chain in chains])[None]
         for chains in (weights, utilities)
     )
-    return Invitations(w, d, heights, joins, np.array([len(joins)]), mode)
+    one = Invitations(w, d, heights, joins, np.array([len(joins)]))
+    return recommendation_of(one, recommendations(one, cap), 0)
 
 
 def recommendation_of(invitations: Invitations, found: Recommendations, place: int) -> Recommendation:
@@ -193,21 +165,6 @@ def recommendation_of(invitations: Invitations, found: Recommendations, place: i
     kept = tuple(one if level else None for one, level in zip(more, levels.tolist(), strict=True))
     friends, bound = int(invitations.friends[place]), float(found.bound[place])
     return Recommendation(bool(found.accepted[place]), friends, shown, bound, kept)
-
-
-def published_optimum(invitations: Invitations, place: int, asked: AggregateObjective) -> tuple[Shown, float]:
-    """The greatest f = λξ/Φ + u^κ of an invitation, as published, and where: no recommendation.
-
-    ξ is that of the mode ``all``. Levels without sensitivity are left out; if all are, f is u^κ. The weights
-    of ⊥ must be finite. Raises NotSupported for a κ that is too great for the minimum cut.
-    """
-    w, d = (
-        [chain[: height + 1] for chain, height in zip(values[place], invitations.heights[place], strict=True)]
-        for values in (invitations.weights, invitations.utilities)
-    )
-    record = ChainRecord.of(d, w, invitations.friends_of(np.array([place]))[1])
-    best = maximise_aggregate(record, asked, ClosureMaximiser)
-    return invitations.shown(place, np.array([best.levels], dtype=np.int64))[0], best.value
 
 
 class _Search:
@@ -250,7 +207,7 @@ class _Search:
         """What is left of some boxes, in two parts each, after their ends were offered and they were cut.
 
         ξ(x) is at most ξ(lo), and for each other friend the share of the attributes that lo leaves open which
-        x covers (mode ``any``: their number). So what is within the cap c has Σ g_j(x_j) ≤ c·ξ(lo), g_j being
+        x covers. So what is within the cap c has Σ g_j(x_j) ≤ c·ξ(lo), g_j being
         the weight less c times these shares, and for every price μ ≥ 0 (Lagrange multiplier)
         u(x) ≤ Σ max_l (d_j(l) − μ·g_j(l)) + μ·c·ξ(lo). The price is bisected.
         """
@@ -261,16 +218,12 @@ class _Search:
         utilities, weights = self.asked.utilities[owners], self.asked.weights[owners]
         places, joins = self.asked.friends_of(owners)
         covered, is_open = joins <= hi[places], joins > lo[places]
-        if self.asked.mode == "all":
-            consistent, always = covered.all(axis=1), ~is_open.any(axis=1)
-            shares = (is_open & consistent[:, None]) / np.maximum(is_open.sum(axis=1), 1)[:, None]
-        else:
-            consistent, always = covered.any(axis=1), ~is_open.all(axis=1)
-            shares = covered & ~always[:, None]
+        consistent, amounts = covered.all(axis=1), is_open.sum(axis=1)
+        shares = (is_open & consistent[:, None]) / np.maximum(amounts, 1)[:, None]
         (most, phi_most, xi_most), (least, phi_least, xi_least) = (
             (_at(utilities, end).sum(axis=1), _at(weights, end).sum(axis=1),
              np.bincount(places[which], minlength=len(owners)))
-            for end, which in ((lo, always), (hi, consistent))
+            for end, which in ((lo, amounts == 0), (hi, consistent))
         )  # fmt: skip
         risk, risk_of_lo = risks_of(phi_least, xi_least), risks_of(phi_most, xi_most)
         is_left, is_done = risk <= self.limit, risk_of_lo <= self.limit
@@ -320,12 +273,8 @@ class _Search:
         owners, levels = np.concatenate([before, owners]), np.concatenate([self.levels[before], levels])
         utility = np.concatenate([self.utility[before], utility])
         risk = np.concatenate([self.risk[before], risk])
-        greatest, least = np.full(len(self.utility), -np.inf), np.full(len(self.utility), np.inf)
-        np.maximum.at(greatest, owners, utility)
-        tied = np.flatnonzero(utility >= greatest[owners] - tie_margins(greatest[owners]))
-        np.minimum.at(least, owners[tied], risk[tied])
-        tied = tied[risk[tied] <= least[owners[tied]] + tie_margins(least[owners[tied]])]
-        best = tied[firsts_of_greatest(owners[tied], len(self.utility), *levels[tied].T)]
+        keys = np.round(utility, _DIGITS), -np.round(risk, _DIGITS), *levels.T
+        best = firsts_of_greatest(owners, len(self.utility), *keys)
         self.levels[before], self.utility[before], self.risk[before] = levels[best], utility[best], risk[best]
 
 

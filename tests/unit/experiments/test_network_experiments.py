@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.cli import program
 from app.domain.errors import InvalidInput
+from app.domain.search.recommendations import Invitations, recommendations
 from app.experiments import network_sharing
 from app.experiments.network_sharing import EPSILON, Invitation, as_printed, by_parameter, repaired
 from app.experiments.report import Effort
@@ -135,6 +136,21 @@ def test_a_recommendation_keeps_the_cap_where_the_published_objective_shows_all_
     assert (accepted, above) == (1.0, 0.0)
     assert 0 < risk <= network_sharing.CAP
     assert 0 < utility < 1
+
+
+def test_what_is_recommended_is_the_best_of_all_answers_one_by_one():
+    rng, heights = np.random.default_rng(4), np.array([3, 1, 4])
+    for friends in (1, 3, 12):
+        weights, utilities, joins = network_sharing._profiles(friends, heights, rng)
+        of = network_sharing._answers(weights, utilities, joins)
+        padded = [
+            np.stack([np.pad(own, (0, 5 - len(own)), "edge") for own in chains])[None]
+            for chains in (weights, utilities)
+        ]
+        found = recommendations(Invitations(*padded, heights[None], joins, np.array([friends])), 0.2)
+        allowed = of.sensitivities <= 0.2 * of.friends
+        assert found.accepted[0] == allowed.any()
+        assert found.utility[0] == max(of.utilities[allowed], default=0.0)
 
 
 def test_a_network_of_the_readers_own_is_read_by_names_and_a_table_that_is_none_is_refused(tmp_path, capsys):

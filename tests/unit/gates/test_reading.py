@@ -93,7 +93,7 @@ def test_measures_of_usefulness_and_of_other_releases_protect_nobody():
         "cheapest_generalisation", "optimum_explanation", "rule_reuse", "direct_identifiers",
         "safe_harbor_values", "distinction_and_separation", "singling_out", "mergeable_values",
         "consistent_entities", "synthetic_distances", "synthetic_utility",
-        "diffusion_risk", "sharing_loss",
+        "diffusion_risk", "sharing_loss", "sharing_plan", "sharing_recommendation",
         "population_inference", "group_inference", "definetti_attack",
         "reconstruction_privacy", "expected_count_errors",
         "micro_reconstruction", "ratio_attack", "scale_attack",
