@@ -86,12 +86,12 @@ def leakage(effort: Effort) -> Report:
     risks = {key: values[:, 0] for key, (values, _) in found.items()}
     lines = curves([f"{name}, {how}" for name, how in risks], TIMES, np.stack([*risks.values()], axis=1))
     picture = Picture("n4-risk", "Risk of an item that is given to a friend", "time", "mean risk", lines)
-    most, cut = max(own.max() for own in risks.values()), max(error for _, error in found.values())
+    most, cut = max(float(own.max()) for own in risks.values()), max(error for _, error in found.values())
     rising = sum((np.diff(own) > 0).all() for own in risks.values())
     faster = sum((risks[name, "laplacian"] >= risks[name, "random_walk"]).all() for name in graphs)
     claims = (
         exact(
-            "No risk is above that of strangers", most <= WEIGHTS.max() + cut + 1e-12,
+            "No risk is above that of strangers", most <= float(WEIGHTS.max()) + cut + 1e-12,
             f"at most {most:.3f} of {WEIGHTS.max():.3f}, cut off by at most {cut:.1g}",
         ),
         qualitative("Risk grows with time", rising == len(risks), f"in {rising} of {len(risks)} cases"),
@@ -344,7 +344,7 @@ def friends_in_common(effort: Effort) -> Report:
         ("friends in common", *names), FRIENDS, means,
     )  # fmt: skip
     claims = (
-        exact("No recommendation is above the cap", found[..., 2].max() <= CAP * (1 + 1e-9), f"{CAP}"),
+        exact("No recommendation is above the cap", bool((found[..., 2] <= CAP * 1.000001).all()), f"{CAP}"),
         exact(
             "More friends in common never make a recommendation less useful",
             bool((np.diff(found[:, :, 1], axis=0) >= -1e-9).all()), "friends are added to those before",

@@ -82,17 +82,17 @@ def _leaked_of_all(rng: np.random.Generator) -> Row:
     def weights_of(owners: np.ndarray) -> np.ndarray:
         weights = 1 / (1 + (links @ links[owners].T).toarray())
         weights[owners, np.arange(len(owners))] = 0.0
-        return weights
+        return np.asarray(weights)
 
     def in_blocks() -> np.ndarray:
         blocks = spreads_of(graph, np.arange(OWNERS), weights_of, "random_walk", 1.0)
-        return np.concatenate([found.values.mean(axis=0) for _, found in blocks])
+        return np.concatenate([np.asarray(found.values.mean(axis=0)) for _, found in blocks])
 
     def dense() -> np.ndarray:
         leakage = links.toarray() / np.maximum(graph.degrees, 1.0)[:, None]
         np.fill_diagonal(leakage, graph.degrees == 0)
         kernel = scipy.linalg.expm(leakage - np.eye(OWNERS))
-        return (kernel @ weights_of(np.arange(OWNERS))).mean(axis=0)
+        return np.asarray((kernel @ weights_of(np.arange(OWNERS))).mean(axis=0))
 
     ours, baseline = timed(in_blocks), timed(dense, repeats=1, warm_up=0)
     return Row(

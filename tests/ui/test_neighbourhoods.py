@@ -69,6 +69,17 @@ def network(served: Served) -> Iterator[Network]:
         }  # fmt: skip
         sent = api.post("/measurements", json={"name": "near-ann", "dataset": "people", "measure": asked})
         assert sent.is_success, sent.text
+        harm = {"town": {"nodes": {"Ulm": 0.6, "*": 0.1}}}
+        profile = {"name": "harm", "dataset": "people", "family": "linear", "attributes": harm}
+        sent = api.post("/sensitivity-profiles", json={**profile, "allow_positive_top": True})
+        assert sent.is_success, sent.text
+        asked = {
+            "kind": "sharing_recommendation", "edges": "edges", "pairs": "thoughts", "source": "a",
+            "target": "b", "risk_cap": 0.2,
+        }  # fmt: skip
+        body = {"name": "answers-of-ann", "dataset": "people", "sensitivity": "harm", "measure": asked}
+        sent = api.post("/measurements", json=body)
+        assert sent.is_success, sent.text
         yield Network(api, token, blind)
 
 
@@ -123,16 +134,32 @@ def test_trust_is_drawn_for_nobody_who_may_not_read_the_data(served: Served, net
     assert all(set(own["friends"] or ()) <= {None} for own in result["neighbourhood"])
 
 
+def test_answers_to_invitations_stand_in_words(served: Served, network: Network):
+    page = html.unescape(page_of(served, network.token, "/measurements/answers-of-ann"))
+    rows = dict(re.findall(r"<td>ann</td><td>(other \d+|far away)</td>\n(.*?)</tr>", page, re.DOTALL))
+    words = re.sub(r"<[^>]+>", " ", rows["other 0"])
+    assert "Accept, and show nothing" in words
+    assert "1 friend in common, 1 of whom may be meant: risk 0.1" in words
+    assert "town: risk 0.6" in words
+    blind = page_of(served, network.blind_token, "/measurements/answers-of-ann")
+    assert "other 0" not in blind
+    assert "<td>–</td><td>–</td>" in blind
+
+
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_picture_is_accessible_and_fits_every_screen(
-    width, browser: Browser, served: Served, network: Network, shots: Shots
+@pytest.mark.parametrize(
+    ("address", "heading"),
+    [(ADDRESS, "Who is near"), ("/measurements/answers-of-ann", "The answers in words")],
+)
+def test_the_pages_are_accessible_and_fit_every_screen(
+    address, heading, width, browser: Browser, served: Served, network: Network, shots: Shots
 ):
     context = new_context(browser, viewport={"width": width, "height": 900})
     watched = Watched(context.new_page(), served)
-    sign_in(watched.page, served, network.token, ADDRESS)
-    expect(watched.page.get_by_role("heading", name="Who is near")).to_be_visible()
-    shots.take(watched.page, f"neighbourhood.{width}")
-    assert_accessible(watched.page, shots, f"neighbourhood.{width}")
+    sign_in(watched.page, served, network.token, address)
+    expect(watched.page.get_by_role("heading", name=heading)).to_be_visible()
+    shots.take(watched.page, f"{address[14:]}.{width}")
+    assert_accessible(watched.page, shots, f"{address[14:]}.{width}")
     assert watched.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert_quiet(watched, shots, f"neighbourhood.{width}")
+    assert_quiet(watched, shots, f"{address[14:]}.{width}")
     context.close()
