@@ -41,3 +41,43 @@ def fault_of(answer: httpx.Response) -> tuple[str, str, str]:
     assert len(answer.json()["errors"]) == 1, answer.text
     (fault,) = answer.json()["errors"]
     return fault["pointer"], fault["code"], fault["message"]
+
+
+async def people(
+    client: httpx.AsyncClient,
+    rows: str,
+    ladders: dict[str, list[list[str]]],
+    weights: dict[str, dict[str, Any]],
+    utility: dict[str, Any] | None = None,
+) -> None:
+    """Profiles of people with hierarchies and a linear sensitivity profile."""
+    sent = {"content": rows, "headers": {"Content-Type": "text/csv"}}
+    assert (await client.post("/v1/uploads?name=people", **sent)).status_code == 201
+    attributes = [{"name": "person", "type": "text", "role": "identifier"}]
+    for name, ladder in ladders.items():
+        body = {"name": name, "definition": {"kind": "rows", "rows": ladder}}
+        assert (await client.post("/v1/hierarchies", json=body)).status_code == 201
+        attributes.append(
+            {"name": name, "type": "categorical", "role": "quasi_identifier", "hierarchy": name}
+        )
+    body = {"name": "people", "upload": "people", "attributes": attributes}
+    assert (await client.post("/v1/datasets", json=body)).status_code == 201
+    body = {
+        "name": "harm",
+        "dataset": "people",
+        "family": "linear",
+        "attributes": weights,
+        "allow_positive_top": True,
+    }
+    answer = await client.post("/v1/sensitivity-profiles", json=body)
+    assert answer.status_code == 201, answer.text
+
+
+async def asked_with_harm(client: httpx.AsyncClient, kind: str, **question: Any) -> httpx.Response:
+    return await measured(client, kind, **{"sensitivity": "harm", **question})
+
+
+def result_of(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.is_success, answer.text
+    result: dict[str, Any] = answer.json()["result"]
+    return result

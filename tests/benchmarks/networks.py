@@ -1,4 +1,4 @@
-"""Networks of 500,000 people: risk of one item, common friends, the plan with a multiplier, recommendations.
+"""Networks of 500,000 people: one item, common friends, the plan with a multiplier, recommendations.
 
 The risk of all owners is taken of fewer, for the dense exponential grows with their cube.
 """

@@ -71,7 +71,7 @@ PARTS: Final = (
     Part(
         "networks",
         "tests.benchmarks.networks",
-        "an item that leaks, common friends, sharing plans, invitations",
+        "items that leak, common friends, plans, invitations",
     ),
     Part("calibration", "tests.benchmarks.calibration", "priors of a synthesiser, beside scipy in a loop"),
     Part("perturbation", "tests.benchmarks.perturbation", "draws of sensitive values, and counts from them"),

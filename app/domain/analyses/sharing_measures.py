@@ -466,7 +466,8 @@ def _answered(context: MeasureContext, parameters: InvitationParameters, tick: T
                 ends = CellValue(ids[people[row]]), CellValue(ids[inviters[row]])
                 answers.append(Answer(*ends, recommendation_of(asked, found, row - part.start)))
             tick(part.stop)
-    return Answers(len(people), repeated, *counts.tolist(), context.table.attributes, tuple(answers))
+    accepted, unproven = counts.tolist()
+    return Answers(len(people), repeated, accepted, unproven, context.table.attributes, tuple(answers))
 
 
 def _invitations(context: MeasureContext, people: Longs, places: Longs, friends: Integers) -> Invitations:
