@@ -21,14 +21,13 @@ from annotated_types import doc
 from app.domain.arrays import Bools, Floats, Integers, Longs, concatenated_ranges, firsts_of_greatest
 from app.domain.catalogue.meanings import FROM_ZERO, LOW_AMOUNT
 from app.domain.errors import InvalidInput
-from app.domain.tables.numbers import highest_accepted, tie_margins
+from app.domain.tables.numbers import TIE_TOLERANCE, highest_accepted, tie_margins
 
 MOST_BOXES: Final = 20_000
 _CELLS_AT_ONCE: Final = 1 << 21
 _BOXES_AT_ONCE: Final = 1024
 _PRICES: Final = 5
-_ROUNDING: Final = 1e-12
-_DIGITS: Final = 11  # after the point, of numbers that may tie
+_DIGITS: Final = 11  # after the point, of a utility or risk that may tie, as a share of the greatest
 
 
 @dataclass(frozen=True)
@@ -160,8 +159,8 @@ def recommend(
 def recommendation_of(invitations: Invitations, found: Recommendations, place: int) -> Recommendation:
     """What was found for one of several invitations, and what one level more would do."""
     levels = found.levels[place]
-    nearby = np.concatenate([levels[None], levels - np.eye(len(levels), dtype=np.int64)])
-    shown, *more = invitations.shown(place, np.maximum(nearby, 0))
+    nearby = np.vstack([levels, np.maximum(levels - np.eye(len(levels), dtype=np.int64), 0)])
+    shown, *more = invitations.shown(place, nearby)
     kept = tuple(one if level else None for one, level in zip(more, levels.tolist(), strict=True))
     friends, bound = int(invitations.friends[place]), float(found.bound[place])
     return Recommendation(bool(found.accepted[place]), friends, shown, bound, kept)
@@ -172,12 +171,9 @@ class _Search:
 
     def __init__(self, invitations: Invitations, limit: float, most_boxes: int) -> None:
         self.asked, self.limit, self.most_boxes = invitations, limit, most_boxes
-        weights, utilities, self.levels = (
-            invitations.weights,
-            invitations.utilities,
-            invitations.heights.copy(),
-        )
-        self.looked = np.zeros(len(weights), dtype=np.int64)
+        weights, utilities = invitations.weights, invitations.utilities
+        self.looked, self.levels = np.zeros(len(weights), dtype=np.int64), invitations.heights.copy()
+        self.scale = np.maximum(1.0, utilities[:, :, 0].sum(axis=1))
         # Hiding everything is consistent with everybody.
         self.utility = _at(utilities, self.levels).sum(axis=1)
         self.risk = risks_of(_at(weights, self.levels).sum(axis=1), invitations.friends)
@@ -194,10 +190,8 @@ class _Search:
         owners = np.flatnonzero(self.accepted)
         lo, hi = np.zeros_like(self.levels[owners]), self.levels[owners]
         while len(owners):
-            cells = lo.shape[1] * (
-                self.asked.friends[owners[: -_BOXES_AT_ONCE - 1 : -1]] + self.asked.weights.shape[2]
-            )
-            start = len(owners) - max(1, int((np.cumsum(cells) <= _CELLS_AT_ONCE).sum()))
+            cells = np.cumsum(self.asked.friends[owners[: -_BOXES_AT_ONCE - 1 : -1]] + self.distinct.shape[2])
+            start = len(owners) - max(1, int((cells * lo.shape[1] <= _CELLS_AT_ONCE).sum()))
             parts = self._parts(owners[start:], lo[start:], hi[start:])
             owners, lo, hi = (
                 np.concatenate([old[:start], new]) for old, new in zip((owners, lo, hi), parts, strict=True)
@@ -207,9 +201,8 @@ class _Search:
         """What is left of some boxes, in two parts each, after their ends were offered and they were cut.
 
         ξ(x) is at most ξ(lo), and for each other friend the share of the attributes that lo leaves open which
-        x covers. So what is within the cap c has Σ g_j(x_j) ≤ c·ξ(lo), g_j being
-        the weight less c times these shares, and for every price μ ≥ 0 (Lagrange multiplier)
-        u(x) ≤ Σ max_l (d_j(l) − μ·g_j(l)) + μ·c·ξ(lo). The price is bisected.
+        x covers. So within the cap c Σ g_j(x_j) ≤ c·ξ(lo), g_j being the weight less c times the shares, and
+        at every price μ ≥ 0 (Lagrange multiplier) u(x) ≤ Σ max_l (d_j(l) − μ·g_j(l)) + μ·c·ξ(lo).
         """
         np.add.at(self.looked, owners, 1)
         numbers = np.arange(self.distinct.shape[2])
@@ -243,7 +236,7 @@ class _Search:
             values = gains - price[:, None, None] * costs
             chosen = values.argmax(axis=2)
             greatest = _at(values, chosen)
-            slack = _ROUNDING * (2 + 2 * best + price * self.limit * (1 + self.asked.friends[owners]))
+            slack = TIE_TOLERANCE * (2 + 2 * best + price * self.limit * (1 + self.asked.friends[owners]))
             found = greatest.sum(axis=1) + price * free + slack
             bound = np.minimum(bound, found)
             useful &= values >= (greatest - (found + slack - best)[:, None])[:, :, None]
@@ -260,7 +253,7 @@ class _Search:
         begins, ends = lo.copy(), hi.copy()
         begins[rows, widest] += 1
         ends[rows, widest] = lo[rows, widest]
-        is_box = begins[rows, widest] <= hi[rows, widest]
+        is_box = (begins <= hi).all(axis=1)
         return (
             np.concatenate([owners[is_box], owners]),
             np.concatenate([begins[is_box], lo]),
@@ -273,7 +266,8 @@ class _Search:
         owners, levels = np.concatenate([before, owners]), np.concatenate([self.levels[before], levels])
         utility = np.concatenate([self.utility[before], utility])
         risk = np.concatenate([self.risk[before], risk])
-        keys = np.round(utility, _DIGITS), -np.round(risk, _DIGITS), *levels.T
+        shares = utility / self.scale[owners], -risk / max(1.0, self.limit)
+        keys = *(np.round(share, _DIGITS) for share in shares), *levels.T
         best = firsts_of_greatest(owners, len(self.utility), *keys)
         self.levels[before], self.utility[before], self.risk[before] = levels[best], utility[best], risk[best]
 
