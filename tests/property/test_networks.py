@@ -77,13 +77,13 @@ def test_the_stated_truncation_error_is_never_exceeded(graph, time, seed, tolera
 
 def test_people_among_whom_an_item_is_spread_evenly_need_no_further_products():
     """Without the range of what is left, 1,000 steps and more would be taken for a time of 1,000."""
-    graph = graph_of_edges(60, *np.triu_indices(60, 1))
+    graph = graph_of_edges(61, *np.triu_indices(60, 1))
     taken = []
     with pytest.MonkeyPatch.context() as patch:
         walk_of = diffusion._walk
         patch.setattr(diffusion, "_walk", lambda *of: lambda values: taken.append(1) or walk_of(*of)(values))
-        found = spread(graph, np.arange(60.0), "random_walk", 1_000.0)
-    assert found.values == pytest.approx(np.full(60, 29.5), abs=1e-10)
+        found = spread(graph, np.append(np.arange(60.0), 1e3), "random_walk", 1_000.0)
+    assert found.values == pytest.approx(np.append(np.full(60, 29.5), 1e3), abs=1e-10)
     assert len(taken) < 20
 
 

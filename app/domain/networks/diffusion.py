@@ -131,10 +131,10 @@ def _by_steps(graph: Graph, weights: Floats, time: float) -> Spread:
         has_edges = has_edges | (np.bincount(graph.links.indices, minlength=graph.n_people) > 0)
     isolated = np.flatnonzero(~has_edges)
     # Who has no edges keeps everything, and must not widen the range of the others.
-    moved = weights.astype(np.float64)
-    moved[isolated] = moved[graph.links.indices[0]]
+    moved, linked = weights.astype(np.float64), graph.links.indices[0]
     total, allowed = np.zeros_like(moved), TOLERANCE * np.abs(weights).max(axis=0)
     for share, left in zip(shares.tolist(), later[1:].tolist(), strict=True):
+        moved[isolated] = moved[linked]
         total += share * moved
         least, greatest = moved.min(axis=0), moved.max(axis=0)
         error = left * (greatest - least) / 2
