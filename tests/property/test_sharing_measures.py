@@ -1,4 +1,4 @@
-"""Answers to invitations among people with values anywhere in uneven trees, against loops over sets."""
+"""Best plans, and answers to invitations, among people with values in uneven trees, against all there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from app.domain.analyses.sharing_measures import SHARING_RECOMMENDATION, InvitationParameters
+from app.domain.analyses.sharing_measures import (
+    SHARING_PLAN,
+    SHARING_RECOMMENDATION,
+    InvitationParameters,
+    PlanParameters,
+)
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
@@ -34,7 +39,7 @@ def chain(tree: Hierarchy, node: int) -> list[int]:
     return [node] if node == 0 else [node, *chain(tree, int(tree.parent[node]))]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_answers_are_the_best_of_all_for_profiles_in_uneven_trees(seed):
     rng = np.random.default_rng(seed)
     people, cap = int(rng.integers(4, 12)), float(rng.choice([0.0, 0.2, 0.5, 1.0]))
@@ -94,3 +99,39 @@ def test_answers_are_the_best_of_all_for_profiles_in_uneven_trees(seed):
             assert utility == max(u for u, r in scores.values() if r <= cap + 1e-9)
         else:
             assert not common or min(r for _, r in scores.values()) > cap
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_plans_are_the_best_of_all_plans(seed):
+    """Of two pairs and two attributes; nothing is known of trust, so that f is 1/2."""
+    rng = np.random.default_rng(seed)
+    trees = tuple(
+        Hierarchy.from_parents({f"v{i}": [f"v{i - 1}" if i % height else None] for i in range(2 * height)})
+        for height in rng.integers(1, 4, 2)
+    )
+    codes = np.stack([rng.integers(0, tree.n_nodes, 3) for tree in trees], axis=1).astype(np.int32)
+    table = Table(("x", "y"), trees, codes, entity_ids=np.array(["p0", "p1", "p2"], dtype=object))
+    pairs = [("p0", "p1"), ("p2", "p0")]
+    context = context_of(table, pairs=pairs_of(pairs))
+    weights = [
+        float(context.sensitivity.weights(k, codes[owner : owner + 1, k])[0])
+        for owner in (0, 2)
+        for k in range(2)
+    ]
+    cells = [range(tree.height + 1) for _ in pairs for tree in trees]
+    scores = [
+        (sum(w * level for w, level in zip(weights, plan, strict=True)) / 2, float(sum(plan)))
+        for plan in product(*cells)
+    ]
+    bound = float(rng.choice([0.2, 0.5, 1.0, 2.0]))
+    usual = {"source": "a", "target": "b", "pairs": "pairs", "method": "exact"}
+    for aim, best in (
+        ("trade_off", min(loss - bound * utility for loss, utility in scores)),
+        ("loss_cap", max(utility for loss, utility in scores if loss <= bound + 1e-9)),
+        ("utility_floor", min(loss for loss, utility in scores if utility >= bound - 1e-9)),
+    ):
+        found = SHARING_PLAN.compute(context, PlanParameters(**usual, **{aim: bound}), lambda done: None)
+        value = {"trade_off": found.loss - bound * found.utility, "loss_cap": found.utility}.get(
+            aim, found.loss
+        )
+        assert (value, found.is_optimal) == (pytest.approx(best), True)
