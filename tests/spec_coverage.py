@@ -34,11 +34,12 @@ FINISHED = (
     *(f"RP-T{n}" for n in range(1, 16)),
     "DP-5.6",
     *(f"DN-V{n}" for n in range(1, 16)),
-    *(f"DN-S{n}" for n in (1, 2, 3, 5, 6, 9, 10, 11, 13, 16, 17)),
+    *(f"DN-S{n}" for n in (1, 2, 3, 5, 6, 9, 10, 11, 13, 14, 16, 17)),
     *(f"DN-D{n}" for n in (1, 5, *range(10, 16))),
     *(f"DN-A{n}" for n in range(1, 8)),
     *(f"DN-{n}" for n in ("1.1", "2.2", "3.2", "3.5", "5.2", "5.3", "5.4", "5.5", "6.2", "7.3", "9", "10")),
     *(f"D{n}" for n in range(1, 6)),
+    *(f"N{n}" for n in range(1, 5)),
     *(f"QV-{n:02}" for n in range(1, 42)),
     *(f"SQ-{n}" for n in range(1, 14)),
     *(f"PP-T2.{n}" for n in (*range(1, 9), 10, 16, 17)),
@@ -46,7 +47,8 @@ FINISHED = (
     *(f"PP-E{n}" for n in (*range(1, 8), 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 24)),
 )
 """TV, INV, E and X are of the decision-theoretic framework, LD of ℓ-diversity, BL of β-likeness, RP of
-reconstruction privacy, DP and DN of differential privacy, D of its experiments, FM of the field's common
+reconstruction privacy, DP and DN of differential privacy, D of its experiments, N of those on
+networks, FM of the field's common
 models; S of the experiments on synthetic data; PP, QV and SQ of the perfect privacy of query views."""
 
 

@@ -37,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "names",
         nargs="+",
         metavar="NAME",
-        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, or all",
+        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, N1 to N4, or all",
     )
     add_json_argument(parser)
     parser.add_argument(
@@ -79,6 +79,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="coordinates of the places of --commuters: a CSV of place, longitude and latitude in degrees; "
         "the first three columns of the commuters are then home, work and workers",
     )
+    parser.add_argument(
+        "--networks", type=Path, nargs="+", default=(), metavar="FILE", help="CSVs of pairs of friends for N4"
+    )
     parser.set_defaults(run=run)
 
 
@@ -111,6 +114,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         Cells(folder, _say),
         arguments.commuters,
         arguments.places,
+        tuple(arguments.networks),
     )
     reports, found = [], 0
     for report, cells_found in _carried_out([own.id for own in experiments], effort):

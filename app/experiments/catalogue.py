@@ -20,6 +20,7 @@ from app.experiments import (
     k_anonymity,
     likeness_figures,
     minimal_risk,
+    network_sharing,
     noisy_ratios,
     optimal_generalisation,
     perturbed_counts,
@@ -82,6 +83,10 @@ EXPERIMENTS: Final = (
     Experiment("S5", commuters.short_within_100),
     Experiment("S6", dirichlet_examples.capital),
     Experiment("S7", dirichlet_examples.failing_claims),
+    Experiment("N1", network_sharing.algorithms),
+    Experiment("N2", network_sharing.study),
+    Experiment("N3", network_sharing.friends_in_common),
+    Experiment("N4", network_sharing.leakage),
 )
 ALL: Final = "all"
 

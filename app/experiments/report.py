@@ -115,7 +115,7 @@ class Effort:
 
     ``census`` is an extract of the reader's own for the experiments on one. ``cells`` are what was computed
     before. ``commuters`` is a table of the reader's own of home, work, workers and metres, or without metres
-    beside the coordinates of its ``places``.
+    beside the coordinates of its ``places``; ``networks`` are tables of who is a friend of whom.
     """
 
     seeds: int = 5
@@ -125,6 +125,7 @@ class Effort:
     cells: Cells = field(default_factory=Cells)
     commuters: Path | None = None
     places: Path | None = None
+    networks: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from markupsafe import Markup
+
+from app.charts.drawing import Caption
+from app.charts.neighbourhood import draw_neighbourhood
+from app.web.measured import measured
 from app.web.visits import Page, Visit, found
 from app.web.words import letter, number, words
 from privacy_risk import Json
@@ -20,6 +25,8 @@ GUARANTEES: Final = {
 """What a result is worth at best."""
 MOST_ROWS: Final = 50
 """Of a long list in a result so many items are shown."""
+
+TIMES: Final = ("0.25", "0.5", "1", "2", "4")  # at which the spread of an item is shown on request
 
 _ABOUT_ITSELF: Final = ("kind", "version")
 
@@ -57,8 +64,29 @@ async def measurement(visit: Visit) -> Page:
             "unit": None if profile is None else profile.document["unit"],
             "result": None if document["result"] is None else shown_result(document["result"], schema, known),
             "run": None if run is None else run.document,
+            "neighbourhood": await _neighbourhood(visit, document),
         },
     )
+
+
+async def _neighbourhood(visit: Visit, document: Json) -> Json | None:
+    """Who is near an item's owner at a time, for who may read the data: trust is its owner's matter."""
+    result, parameters = document["result"], document["parameters"]
+    if not visit.reads_data or "neighbourhood" not in (result or {}):
+        return None
+    time, wanted = f"{parameters['time']:g}", visit.request.query_params.get("time", "")
+    times = () if parameters["kernel"] == "steps" else sorted({*TIMES, time}, key=float)
+    if wanted in times and wanted != time:
+        measure = {**parameters, "kind": document["measure"], "time": float(wanted)}
+        later = await measured(
+            visit, {"dataset": document["dataset"], "measure": measure}, document["sha256"]
+        )
+        result, time = (result, time) if later is None else (later, wanted)
+    said = "Larger circles are riskier to give the item to; darker ones are less trusted."
+    caption = Caption("near", f"Friends of {parameters['owner']} and their friends", said)
+    drawn = draw_neighbourhood(caption, parameters["owner"], result["neighbourhood"])
+    shown = {"picture": Markup(drawn), "said": said}  # noqa: S704 - made here, every text in it escaped
+    return {**shown, "left_out": result["neighbours_left_out"], "time": time, "times": times}
 
 
 async def _nothing() -> None:

@@ -52,6 +52,38 @@ async def test_risks_along_the_path_are_those_of_the_specification(network: http
     assert by_person(stepped, "risk") == pytest.approx({"1": 1.09375, "2": 1.125, "3": 1.5625}, abs=5e-7)
 
 
+async def test_the_neighbourhood_lists_friends_and_theirs_with_the_edges_between_them(
+    network: httpx.AsyncClient,
+):
+    answer = await leaked(network, trust_table="thoughts")
+    result = answer.json()["result"]
+    risks = by_person(answer, "risk")
+    assert result["neighbourhood"] == [
+        {"id": "1", "distance": 1, "risk": risks["1"], "trust": 0.5, "friends": ["2"]},
+        {"id": "2", "distance": 2, "risk": risks["2"], "trust": -0.2, "friends": ["1"]},
+    ]
+    assert result["neighbours_left_out"] == 0
+    directed = (await leaked(network, directed=True, owner="1")).json()["result"]
+    assert [(own["id"], own["friends"]) for own in directed["neighbourhood"]] == [("2", ["3"]), ("3", [])]
+    nobody = (await leaked(network, directed=True, owner="3")).json()["result"]
+    assert nobody["neighbourhood"] == []
+
+
+async def test_a_crowded_neighbourhood_lists_the_riskiest_and_counts_the_others(network: httpx.AsyncClient):
+    far = "".join(f"1,near {i}\n" for i in range(80))
+    await dataset(network, "crowd", f"a,b\n0,1\n0,2\n{far}")
+    await dataset(network, "tried", "a,b,trust\n" + "".join(f"0,near {i},{-i / 100}\n" for i in range(80)))
+    answer = await leaked(network, edges="crowd", trust_table="tried", most=100)
+    result, risks = answer.json()["result"], by_person(answer, "risk")
+    listed = [own["id"] for own in result["neighbourhood"]]
+    assert (len(listed), result["neighbours_left_out"]) == (60, 22)
+    assert set(listed[:2]) == {"1", "2"}
+    assert [own["distance"] for own in result["neighbourhood"]] == [1] * 2 + [2] * 58
+    assert min(risks[own] for own in listed[2:]) >= max(
+        risks[own] for own in set(risks) - set(listed) - {"3"}
+    )
+
+
 async def test_without_time_an_item_stays_where_it_was_given(network: httpx.AsyncClient):
     answer = await leaked(network, time=0, trust="attributes", trust_attributes=["town", "team"])
     assert by_person(answer, "risk") == {"1": 0.0, "2": 1.0, "3": 1.0}

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from app.domain.counting.counter import Counter, dictionary_of
 from app.domain.hierarchies.hierarchy import Hierarchy
+from app.domain.networks import diffusion
 from app.domain.networks.common_friends import common_friends
-from app.domain.networks.diffusion import Kernel, spread
+from app.domain.networks.diffusion import Kernel, spread, spreads_of
 from app.domain.networks.graph import Graph, graph_of_edges
 from app.domain.networks.plans import Plan, Sharing, greatest_utility, least_loss, least_trade_off, scores_of
 from app.domain.networks.trust import Decreasing, risk_weights
@@ -60,6 +61,45 @@ def test_a_spread_is_that_of_the_dense_exponential(graph, time, seed, kernel):
         assert eigenvalues.max() <= 1e-12
         by_vectors = vectors @ (np.exp(time * eigenvalues) * (vectors.T @ weights))
         assert np.abs(found.values - by_vectors).max() <= 1e-12
+
+
+@given(networks(directed=True), TIMES, st.integers(0, 2**32 - 1), st.sampled_from([1e-13, 1e-6, 1e-3, 0.1]))
+def test_the_stated_truncation_error_is_never_exceeded(graph, time, seed, tolerance):
+    """Coarse tolerances make the cut visible; sinks, people without edges and weights of any sign occur."""
+    weights = np.random.default_rng(seed).normal(0, 1, (graph.n_people, 3)) * [1.0, 1e3, 0.0]
+    exact = scipy.linalg.expm(time * generator_of(graph, "random_walk")) @ weights
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diffusion, "TOLERANCE", tolerance)
+        found = spread(graph, weights, "random_walk", time)
+    assert np.abs(found.values - exact).max() <= found.truncation_error + 1e-9
+    assert found.truncation_error <= tolerance * np.abs(weights).max() * (1 + 1e-9)
+
+
+def test_people_among_whom_an_item_is_spread_evenly_need_no_further_products():
+    """Without the range of what is left, 1,000 steps and more would be taken for a time of 1,000."""
+    graph = graph_of_edges(61, *np.triu_indices(60, 1))
+    taken = []
+    with pytest.MonkeyPatch.context() as patch:
+        walk_of = diffusion._walk
+        patch.setattr(diffusion, "_walk", lambda *of: lambda values: taken.append(1) or walk_of(*of)(values))
+        found = spread(graph, np.append(np.arange(60.0), 1e3), "random_walk", 1_000.0)
+    assert found.values == pytest.approx(np.append(np.full(60, 29.5), 1e3), abs=1e-10)
+    assert len(taken) < 20
+
+
+@given(networks(), TIMES, st.sampled_from(["laplacian", "random_walk", "steps"]), st.integers(1, 40))
+def test_all_owners_at_once_have_what_each_has_by_itself(graph, time, kernel, numbers):
+    table = np.random.default_rng(5).uniform(0, 1, (graph.n_people, graph.n_people))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(diffusion, "LEAST_TOGETHER", 1)
+        patch.setattr(diffusion, "_IN_CACHE", numbers)
+        everybody = np.arange(graph.n_people)
+        blocks = list(spreads_of(graph, everybody, lambda owners: table[:, owners], kernel, time, 3))
+    assert np.concatenate([owners for owners, _ in blocks]).tolist() == list(range(graph.n_people))
+    together = np.concatenate([found.values for _, found in blocks], axis=1)
+    for owner in range(graph.n_people):
+        alone = spread(graph, table[:, owner], kernel, time, 3)
+        assert np.abs(together[:, owner] - alone.values).max() <= 1e-12
 
 
 @given(networks(directed=True), TIMES, st.integers(0, 6))

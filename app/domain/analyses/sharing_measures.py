@@ -36,6 +36,7 @@ from app.domain.tables.table import Table, unknown_attribute
 SECONDS_PER_ROW: Final = 1e-6
 SECONDS_PER_PRODUCT: Final = 1e-8
 BYTES_PER_ROW: Final = 150
+MOST_NEIGHBOURS: Final = 60
 SECONDS_PER_INVITATION: Final = 2e-3
 SKIP = Annotated[int, Ge(0), Le(1_000_000_000), doc("Rows left out before the first one listed.")]
 
@@ -124,6 +125,17 @@ class RecipientRisk:
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """A friend of the owner, or a friend of one."""
+
+    id: Annotated[CellValue, doc("The person.")]
+    distance: Annotated[int, doc("1 for those to whom an edge leads from the owner, 2 for their friends.")]
+    risk: Annotated[float, LOW_AMOUNT, doc("Risk of giving the item to this person.")]
+    trust: Annotated[float, doc("Trust of the owner in this person.")]
+    friends: Annotated[tuple[CellValue, ...], doc("Others of this list to whom edges lead.")]
+
+
+@dataclass(frozen=True)
 class DiffusionRisk:
     """Risk of an item of one owner at every recipient."""
 
@@ -137,6 +149,11 @@ class DiffusionRisk:
     mean: Annotated[float, LOW_AMOUNT, doc("Mean risk over all recipients.")]
     truncation_error: Annotated[float, FROM_ZERO, doc("Bound on the error of cutting a series off.")]
     recipients: Annotated[tuple[RecipientRisk, ...], doc("The riskiest recipients, in descending order.")]
+    neighbourhood: Annotated[
+        tuple[Neighbour, ...],
+        doc("The riskiest friends of the owner, then of their friends; up to 60 people."),
+    ]
+    neighbours_left_out: Annotated[int, doc("Friends of the owner, and of friends, who are not listed.")]
 
 
 @dataclass(frozen=True)
@@ -331,7 +348,27 @@ def _leaked(context: MeasureContext, parameters: DiffusionParameters, tick: Tick
         graph.links.nnz // (1 if graph.directed else 2), graph.loops, graph.repeated,
         float(risks[owner]), float(risks[others].mean()), phi * found.truncation_error,
         tuple(RecipientRisk(CellValue(names[v]), *of_person[v].tolist()) for v in riskiest.tolist()),
+        *_neighbourhood(graph, owner, risks, trust, names),
     )  # fmt: skip
+
+
+def _neighbourhood(
+    graph: Graph, owner: int, risks: Floats, trust: Floats, names: Sequence[str]
+) -> tuple[tuple[Neighbour, ...], int]:
+    """The owner's friends and theirs, up to :data:`MOST_NEIGHBOURS`, and how many are left out."""
+    first = graph.links[[owner]].indices
+    second = np.setdiff1d(graph.links[first].indices, np.append(first, owner))
+    steps = (ring[greatest_first(risks[ring], MOST_NEIGHBOURS)] for ring in (first, second))
+    near = np.concatenate([*steps])[:MOST_NEIGHBOURS]
+    among = graph.links[near][:, near]
+    found = tuple(
+        Neighbour(
+            CellValue(names[v]), 1 if v in first else 2, float(risks[v]), float(trust[v]),
+            tuple(CellValue(names[near[j]]) for j in sorted(among[[i]].indices)),
+        )
+        for i, v in enumerate(near.tolist())
+    )  # fmt: skip
+    return found, len(first) + len(second) - len(near)
 
 
 def _scored(context: MeasureContext, parameters: SharingParameters, tick: Tick) -> SharingLoss:

@@ -13,6 +13,7 @@ from app.charts.drawing import Caption, steps_of
 from app.charts.icicle import IcicleNode, draw_icicle
 from app.charts.lattice import LatticeRule, draw_lattice
 from app.charts.matrix import draw_matrix
+from app.charts.neighbourhood import draw_neighbourhood
 from app.charts.rule_map import RuleMark, Threshold, draw_rule_map
 
 CAPTION = Caption("one", "A title <b>", "What it shows & more")
@@ -119,3 +120,34 @@ def test_curves_fall_from_left_to_right_where_their_numbers_do():
     assert b < d
     assert lower > b
     assert {one.get("class") for one in root.iter("path")} >= {"curve curve-0", "curve curve-1"}
+
+
+def near(name, distance, risk, trust, *friends):
+    return {"id": name, "distance": distance, "risk": risk, "trust": trust, "friends": friends}
+
+
+def test_a_neighbourhood_draws_each_line_once_the_riskiest_largest_and_the_least_trusted_darkest():
+    people = [
+        near("<bo>", 1, 0.4, 1.0, "cy", "di"),
+        near("cy", 1, 0.1, 0.0, "<bo>"),
+        near("di", 2, 0.9, -1.0),
+    ]
+    root = parsed(draw_neighbourhood(CAPTION, "ann", people))
+    marks = {mark[0].text.partition(": ")[0]: mark[1] for mark in root if mark.tag == "g"}
+    radii = {name: float(circle.get("r")) for name, circle in marks.items()}
+    assert radii["di"] > radii["<bo>"] > radii["cy"]
+    assert [marks[name].get("class") for name in ("<bo>", "cy", "di")] == ["q-0", "q-3", "q-6"]
+    (lines,) = [own.get("d") for own in root if own.get("class") == "edges"]
+    assert lines.count("M") == 4
+    middle = marks["ann"]
+    away = {
+        name: math.hypot(*(float(circle.get(c)) - float(middle.get(c)) for c in ("cx", "cy")))
+        for name, circle in marks.items()
+    }
+    assert away["<bo>"] == pytest.approx(away["cy"], abs=0.2)
+    assert away["di"] == pytest.approx(2 * away["cy"], abs=0.2)
+
+
+def test_the_neighbourhood_of_nobody_and_of_equals_is_a_picture_too():
+    assert len(parsed(draw_neighbourhood(CAPTION, "ann", []))) == 3
+    parsed(draw_neighbourhood(CAPTION, "ann", [near("bo", 1, 0.0, 0.0), near("cy", 2, 0.0, 0.0)]))
