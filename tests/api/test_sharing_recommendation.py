@@ -74,11 +74,34 @@ async def test_friends_without_a_profile_hide_nobody_but_who_shows_nothing(invit
     assert many["shown"]["risk"] == pytest.approx(0.1)
 
 
+@pytest.mark.spec("DN-V11", "DN-S13", "DN-S17")
+async def test_the_published_objective_is_answered_with_a_warning(invited: httpx.AsyncClient):
+    found = result_of(await answers_of(invited, risk_cap=None, published_trade_off=0.2))
+    assert "it is no recommendation" in found["warning"]
+    shown = [own["recommendation"]["shown"] for own in found["answers"]]
+    assert [own["levels"] for own in shown] == [[2, 1], [0, 0], [0, 0]]
+    assert [own["published"] for own in shown] == [5, pytest.approx(3.181818, abs=5e-7), 3]
+    assert [own["recommendation"]["accepted"] for own in found["answers"]] == [False, True, True]
+
+
+@pytest.mark.spec("DN-V11", "DN-S13")
+async def test_friends_who_are_consistent_in_any_attribute_are_counted_on_request(invited: httpx.AsyncClient):
+    found = result_of(await answers_of(invited, consistent_in="any"))
+    many = found["answers"][0]["recommendation"]
+    assert (many["shown"]["levels"], many["shown"]["consistent_friends"]) == ([0, 0], 4)
+    assert many["shown"]["risk"] == pytest.approx(0.275)
+    assert (found["warning"], many["shown"]["published"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
         ({"edges": None}, ("/measure/edges", "missing")),
         ({"risk_cap": -1}, ("/measure/risk_cap", "greater-than-equal")),
+        ({"risk_cap": None}, ("/measure/risk_cap", "one-of")),
+        ({"published_trade_off": 1}, ("/measure/risk_cap", "one-of")),
+        ({"published_trade_off": 0}, ("/measure/published_trade_off", "greater-than")),
+        ({"published_exponent": 1.5}, ("/measure/published_exponent", "int-type")),
     ],
 )
 async def test_questions_that_are_none_are_refused(invited, changed, expected):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,7 +19,10 @@ from app.domain.search.aggregate.submodular import ClosureMaximiser
 from app.domain.search.objectives import AggregateObjective
 from app.domain.search.recommendations import (
     Invitations,
+    PublishedObjective,
+    enumerated,
     recommend,
+    recommendation_of,
     recommendations,
 )
 
@@ -55,7 +60,9 @@ def drawn(rng: np.random.Generator, invitations: int, is_whole: bool) -> Invitat
     return Invitations(weights, chains(), heights, joins, friends)
 
 
-def best_of_all(asked: Invitations, place: int, cap: float) -> tuple[tuple[int, ...], float, float] | None:
+def best_of_all(
+    asked: Invitations, place: int, cap: float, covers: Callable[[Iterable[bool]], bool] = all
+) -> tuple[tuple[int, ...], float, float] | None:
     """Levels, utility and risk of the best of all level vectors; None if none is within the cap."""
     before = int(asked.friends[:place].sum())
     friends = asked.joins[before : before + asked.friends[place]].tolist()
@@ -63,7 +70,7 @@ def best_of_all(asked: Invitations, place: int, cap: float) -> tuple[tuple[int, 
     for levels in product(*(range(height + 1) for height in asked.heights[place].tolist())):
         phi = sum(asked.weights[place, j, level] for j, level in enumerate(levels))
         utility = sum(asked.utilities[place, j, level] for j, level in enumerate(levels))
-        xi = sum(all(a <= b for a, b in zip(join, levels, strict=True)) for join in friends)
+        xi = sum(covers(a <= b for a, b in zip(join, levels, strict=True)) for join in friends)
         risk = phi / xi if xi else (math.inf if phi > 0 else 0.0)
         if risk <= cap + 1e-9:
             found.append((levels, utility, risk))
@@ -140,6 +147,60 @@ def test_nothing_sensitive_is_no_risk_and_something_that_nobody_shares_an_infini
     assert recommend(endless, worth, np.zeros((3, 2), dtype=int), 9.0).shown.levels == (1, 0)
 
 
+@pytest.mark.parametrize("covers", [all, any])
+@pytest.mark.parametrize("is_whole", [False, True])
+def test_enumerated_answers_are_the_best_of_all_levels(covers, is_whole):
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        asked = replace(drawn(rng, 20, is_whole), in_any=covers is any)
+        cap = float(rng.choice([0.0, 0.2, 0.5, 1.0, 2.0, 4.0]))
+        found = enumerated(asked, cap)
+        if covers is all:
+            assert found.levels.tolist() == recommendations(asked, cap).levels.tolist()
+        for place in range(len(asked.friends)):
+            best = best_of_all(asked, place, cap, covers)
+            assert found.accepted[place] == (best is not None)
+            if best is not None:
+                one = recommendation_of(asked, found, place)
+                assert (one.shown.levels, one.shown.utility) == (best[0], pytest.approx(best[1]))
+                assert one.shown.risk == pytest.approx(best[2])
+
+
+@pytest.mark.spec("DN-V11", "DN-S13", "DN-S17")
+def test_enumerated_answers_are_those_of_the_specification():
+    weights, utilities = (
+        np.array([[np.pad(chain, (0, 3 - len(chain)), "edge") for chain in chains]])
+        for chains in (WEIGHTS, UTILITIES)
+    )
+
+    def asked(friends: int, trade_off: float = 0.2, kappa: int = 1, in_any: bool = False) -> Invitations:
+        objective = PublishedObjective(trade_off, kappa)
+        heights = np.array([[2, 1]])
+        return Invitations(
+            weights, utilities, heights, FRIENDS[:friends], np.array([friends]), in_any, objective
+        )
+
+    assert asked(5).consistent(0).tolist() == [1, 2, 2, 3, 3, 5]
+    assert asked(5, in_any=True).consistent(0).tolist() == [4, 5, 4, 5, 5, 5]
+
+    def best(of: Invitations) -> tuple[tuple[int, ...], float | None, bool]:
+        one = recommendation_of(of, enumerated(of, None), 0)
+        return one.shown.levels, pytest.approx(one.shown.published, abs=5e-7), one.accepted
+
+    assert best(asked(5)) == ((2, 1), 5.0, False)
+    assert best(asked(1)) == ((0, 0), 3.181818, True)
+    assert best(asked(0)) == ((0, 0), 3.0, True)
+    assert best(asked(5, trade_off=0.1)) == ((0, 0), 3.090909, True)
+    assert best(asked(5, kappa=2)) == ((0, 0), 9.181818, True)
+
+
+def test_what_has_too_many_answers_to_be_enumerated_is_refused_with_their_number():
+    chains = np.arange(9, -1, -1.0) * np.ones((1, 6, 1))
+    asked = Invitations(chains, chains, np.full((1, 6), 9), np.zeros((1, 6), dtype=int), np.array([1]))
+    with pytest.raises(InvalidInput, match="1,000,000 answers"):
+        enumerated(asked, 1.0)
+
+
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]), st.integers(0, 2))
 @settings(max_examples=60)
 def test_the_published_objective_is_the_greatest_of_all_levels(seed, trade_off, kappa):
@@ -157,6 +218,9 @@ def test_the_published_objective_is_the_greatest_of_all_levels(seed, trade_off, 
     levels, value = published(weights, utilities, asked.joins, trade_off, kappa)
     assert value == pytest.approx(max(values.values()))
     assert values[levels] == pytest.approx(value)
+    of = replace(asked, published=PublishedObjective(trade_off, kappa))
+    best = recommendation_of(of, enumerated(of, None), 0).shown
+    assert best.published == pytest.approx(value) == pytest.approx(values[best.levels])
 
 
 def test_a_search_that_ends_early_bounds_what_it_may_have_missed():

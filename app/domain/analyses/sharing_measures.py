@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
-from annotated_types import Ge, Le, Len, MaxLen, doc
+from annotated_types import Ge, Gt, Le, Len, MaxLen, doc
 
 from app.domain.arrays import Bools, Floats, Integers, Longs, greatest_first
 from app.domain.catalogue.catalogue_types import CellValue, ColumnName, DatasetRef
@@ -26,8 +26,11 @@ from app.domain.networks.diffusion import MOST_REACH, Kernel, spread
 from app.domain.networks.graph import Graph, graph_of_edges, rows_named
 from app.domain.networks.trust import Decreasing, TrustRule, agreement, risk_weights, with_entries
 from app.domain.search.recommendations import (
+    MOST_ANSWERS,
     Invitations,
+    PublishedObjective,
     Recommendation,
+    enumerated,
     recommendation_of,
     recommendations,
 )
@@ -38,6 +41,11 @@ SECONDS_PER_PRODUCT: Final = 1e-8
 BYTES_PER_ROW: Final = 150
 MOST_NEIGHBOURS: Final = 60
 SECONDS_PER_INVITATION: Final = 2e-3
+SECONDS_PER_ANSWER: Final = 1e-6
+_WARNING: Final = (
+    "The published objective discloses the more, the fewer friends are in common, and everything to "
+    "strangers: it is no recommendation. Give a risk_cap for one."
+)
 SKIP = Annotated[int, Ge(0), Le(1_000_000_000), doc("Rows left out before the first one listed.")]
 
 
@@ -110,7 +118,20 @@ class InvitationParameters(EdgeParameters):
     """Who is invited by whom, and what risk is taken."""
 
     pairs: Annotated[DatasetRef, doc("A row per invitation: the source is invited by the target.")]
-    risk_cap: Annotated[float, Ge(0), Le(1e12), doc("Greatest Φ/ξ of what is shown.")]
+    risk_cap: Annotated[
+        float | None, Ge(0), Le(1e12), doc("Greatest Φ/ξ of what is shown, of the greatest utility.")
+    ] = None
+    published_trade_off: Annotated[
+        float | None,
+        Gt(0),
+        Le(1e12),
+        doc("λ of the published objective λξ/Φ + u^κ, which is no recommendation."),
+    ] = None
+    published_exponent: Annotated[int, Ge(0), Le(10), doc("κ of the published objective.")] = 1
+    consistent_in: Annotated[
+        Literal["all", "any"],
+        doc("Attributes in which friends must be consistent; any: small profiles only."),
+    ] = "all"
     skip: SKIP = 0
 
 
@@ -228,6 +249,7 @@ class Answers:
     unproven: Annotated[int, doc("Invitations to which something more useful may exist.")]
     attributes: Annotated[tuple[str, ...], doc("What the levels are of.")]
     answers: Annotated[tuple[Answer, ...], doc("The answers, in the order of people and inviters.")]
+    warning: Annotated[str | None, doc("What speaks against following them.")] = None
 
 
 class _Network:
@@ -451,7 +473,16 @@ def _planned(context: MeasureContext, parameters: PlanParameters, tick: Tick) ->
 
 def _answered(context: MeasureContext, parameters: InvitationParameters, tick: Tick) -> Answers:
     answers, counts = list[Answer](), np.zeros(2, dtype=np.int64)
+    cap, trade_off, in_any = (
+        parameters.risk_cap,
+        parameters.published_trade_off,
+        parameters.consistent_in == "any",
+    )
+    published = None if trade_off is None else PublishedObjective(trade_off, parameters.published_exponent)
     with pointing_into("/measure"):
+        if (cap is None) == (published is None):
+            words = "Exactly one of risk_cap and published_trade_off says which answer is the best."
+            raise InvalidInput.of("/risk_cap", "one-of", words, "Give a cap on the risk.")
         network = _Network(context, parameters)
         people, inviters, repeated = network.distinct_pairs(parameters.pairs)
         if (people >= context.table.n_records).any():
@@ -459,15 +490,20 @@ def _answered(context: MeasureContext, parameters: InvitationParameters, tick: T
             raise InvalidInput.of("/pairs", "no-profile", words, "Leave out pairs whose source has none.")
         ids, listed = list(network.number), range(parameters.skip, parameters.skip + parameters.most)
         for part, places, friends in shared_friends(network.linked(), people, inviters):
-            asked = _invitations(context, people[part], places, friends)
-            found = recommendations(asked, parameters.risk_cap)
+            asked = replace(
+                _invitations(context, people[part], places, friends), in_any=in_any, published=published
+            )
+            found = enumerated(asked, cap) if cap is None or in_any else recommendations(asked, cap)
             counts += found.accepted.sum(), (~found.is_optimal).sum()
             for row in range(max(listed.start, part.start), min(listed.stop, part.stop)):
                 ends = CellValue(ids[people[row]]), CellValue(ids[inviters[row]])
                 answers.append(Answer(*ends, recommendation_of(asked, found, row - part.start)))
             tick(part.stop)
     accepted, unproven = counts.tolist()
-    return Answers(len(people), repeated, accepted, unproven, context.table.attributes, tuple(answers))
+    shown = context.table.attributes
+    return Answers(
+        len(people), repeated, accepted, unproven, shown, tuple(answers), _WARNING if published else None
+    )
 
 
 def _invitations(context: MeasureContext, people: Longs, places: Longs, friends: Integers) -> Invitations:
@@ -510,6 +546,9 @@ def _cost(context: MeasureContext, parameters: EdgeParameters) -> Cost:
     if isinstance(parameters, InvitationParameters):
         units = context.others[parameters.pairs].table.n_records
         seconds += units * SECONDS_PER_INVITATION
+        if parameters.risk_cap is None or parameters.consistent_in == "any":
+            sizes = math.prod(height + 1.0 for height in context.table.heights)
+            seconds += units * min(sizes, MOST_ANSWERS) * SECONDS_PER_ANSWER
     return Cost(seconds, rows * BYTES_PER_ROW, units, "sparse")
 
 

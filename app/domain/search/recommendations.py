@@ -7,10 +7,14 @@ person's value covers the friend's. The recommendation is the greatest utility w
 
 Where nobody is consistent the risk is infinite, whereas searches of rules take it for none: so risk never
 rises with a level. Boxes of levels are bounded, cut and split, those of many invitations together.
+
+What the paper has instead is enumerated on small lattices: friends who are consistent in any attribute, and
+the objective λξ/Φ + u^κ, under which fewer friends in common mean more disclosure.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -24,6 +28,7 @@ from app.domain.errors import InvalidInput
 from app.domain.tables.numbers import TIE_TOLERANCE, highest_accepted, tie_margins
 
 MOST_BOXES: Final = 20_000
+MOST_ANSWERS: Final = 100_000
 _CELLS_AT_ONCE: Final = 1 << 21
 _BOXES_AT_ONCE: Final = 1024
 _PRICES: Final = 5
@@ -39,6 +44,15 @@ class Shown:
     sensitivity: Annotated[float, LOW_AMOUNT, doc("Φ of what is shown.")]
     consistent_friends: Annotated[int, doc("ξ: friends in common who are consistent with it.")]
     risk: Annotated[float, LOW_AMOUNT, doc("Φ/ξ; infinite where nobody is consistent.")]
+    published: Annotated[float | None, doc("λξ/Φ + u^κ. None: not asked for, or Φ is 0.")] = None
+
+
+@dataclass(frozen=True)
+class PublishedObjective:
+    """λ·ξ(x)/Φ(x) + u(x)^κ."""
+
+    trade_off: float
+    exponent: int
 
 
 @dataclass(frozen=True)
@@ -59,6 +73,8 @@ class Invitations:
     ``weights`` and ``utilities`` (p, m, L) are those of each value at each level: at least 0, never rising
     with the level, weights perhaps +∞; levels above ``heights`` (p, m), that of ⊥, repeat it. ``joins`` are
     the join levels (n, m) of the friends in common, of which each invitation has ``friends`` (p,), in order.
+    Friends are consistent in all attributes or, with ``in_any``, in at least one. With ``published`` that
+    objective is told of all that is shown.
     """
 
     weights: Floats
@@ -66,6 +82,8 @@ class Invitations:
     heights: Longs
     joins: Integers
     friends: Longs
+    in_any: bool = False
+    published: PublishedObjective | None = None
 
     def __post_init__(self) -> None:
         for name in ("weights", "utilities"):
@@ -88,15 +106,43 @@ class Invitations:
         rows = concatenated_ranges(np.cumsum(self.friends)[invitations] - lengths, lengths)
         return np.repeat(np.arange(len(invitations)), lengths), self.joins[rows]
 
-    def shown(self, place: int, levels: Longs) -> list[Shown]:
-        """What some levels (r, m) of one invitation do."""
+    def values(self, place: int, levels: Longs, xi: Longs) -> tuple[Floats, Floats, Floats, Floats]:
+        """u, Φ, r and λξ/Φ + u^κ of some levels (r, m) of one invitation; NaN where the last is undefined."""
         attributes = np.arange(levels.shape[1])
         phi = self.weights[place, attributes, levels].sum(axis=1)
         utility = self.utilities[place, attributes, levels].sum(axis=1)
+        value = np.full(len(levels), np.nan)
+        if self.published is not None:
+            value[phi > 0] = self.published.trade_off * xi[phi > 0] / phi[phi > 0]
+            value += utility**self.published.exponent
+        return utility, phi, risks_of(phi, xi), value
+
+    def shown(self, place: int, levels: Longs) -> list[Shown]:
+        """What some levels (r, m) of one invitation do."""
         joins = self.friends_of(np.array([place]))[1]
-        xi = np.array([(joins <= row).all(axis=1).sum() for row in levels])
-        numbers = (column.tolist() for column in (utility, phi, xi, risks_of(phi, xi)))
-        return [Shown(tuple(row), *of) for row, *of in zip(levels.tolist(), *numbers, strict=True)]
+        covers = np.any if self.in_any else np.all
+        xi = np.array([covers(joins <= row, axis=1).sum() for row in levels])
+        utility, phi, risk, value = (column.tolist() for column in self.values(place, levels, xi))
+        told = [None if math.isnan(own) else own for own in value]
+        return [
+            Shown(tuple(row), *of)
+            for row, *of in zip(levels.tolist(), utility, phi, xi.tolist(), risk, told, strict=True)
+        ]
+
+    def consistent(self, place: int) -> Longs:
+        """ξ of all levels of one invitation, in lexicographic order."""
+        joins, sizes = self.friends_of(np.array([place]))[1], self.heights[place] + 1
+        xi = np.zeros(sizes, dtype=np.int64)
+        np.add.at(xi, tuple(joins.T), 1)
+        if not self.in_any:
+            for axis in range(xi.ndim):
+                xi = xi.cumsum(axis=axis)
+            return xi.reshape(-1)
+        # All friends but those who are covered in no attribute, whose join levels are all greater.
+        for axis in range(xi.ndim):
+            from_here = np.flip(np.flip(xi, axis).cumsum(axis=axis), axis)
+            xi = from_here - xi
+        return len(joins) - xi.reshape(-1)
 
 
 def risks_of(phi: Floats, xi: Integers) -> Floats:
@@ -137,6 +183,38 @@ def recommendations(invitations: Invitations, cap: float, most_boxes: int = MOST
     search.solve()
     found = search.levels, search.utility, search.risk, search.accepted
     return Recommendations(*found, np.maximum(search.bound, search.utility))
+
+
+def enumerated(invitations: Invitations, cap: float | None) -> Recommendations:
+    """The same as :func:`recommendations`, of all levels; without a cap the greatest published objective.
+
+    That one accepts wherever it shows something. Of equal values the least risk is taken, then the greatest
+    levels. InvalidInput for an invitation with more than ``MOST_ANSWERS`` levels.
+    """
+    sizes = (invitations.heights + 1).prod(axis=1, dtype=float)
+    if (sizes > MOST_ANSWERS).any():
+        words = f"A profile has {sizes.max():,.0f} answers, of which {MOST_ANSWERS:,} can be enumerated."
+        remedy = "Ask for friends consistent in all attributes and for a risk_cap, or leave attributes out."
+        raise InvalidInput.of("/pairs", "too-many-answers", words, remedy)
+    levels, accepted = invitations.heights.copy(), np.zeros(len(sizes), dtype=bool)
+    found = np.empty((2, len(sizes)))
+    for place, heights in enumerate(invitations.heights.tolist()):
+        nodes = np.indices([height + 1 for height in heights]).reshape(len(heights), -1).T
+        utility, _, risk, value = invitations.values(place, nodes, invitations.consistent(place))
+        if cap is None:
+            greatest, is_asked = value, ~np.isnan(value)
+        else:
+            greatest, is_asked = utility, risk <= highest_accepted(cap)
+            is_asked &= bool(invitations.friends[place])
+        best = len(nodes) - 1  # hiding everything
+        if is_asked.any():
+            most = greatest[is_asked].max()
+            is_asked &= greatest >= most - tie_margins(np.array([most]))
+            is_asked &= risk <= highest_accepted(float(risk[is_asked].min()))
+            best = int(np.flatnonzero(is_asked)[-1])
+            accepted[place] = cap is not None or best < len(nodes) - 1
+        levels[place], found[:, place] = nodes[best], (utility[best], risk[best])
+    return Recommendations(levels, found[0], found[1], accepted, found[0])
 
 
 def recommend(
