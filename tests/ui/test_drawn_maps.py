@@ -75,7 +75,7 @@ def page_of(served: Served, token: str, address: str, status: int = 200) -> str:
 
 def circles(page: str) -> list[tuple[str, int]]:
     found = re.findall(r'<circle class="place"[^>]*><title>([^:]+): ([\d,]+)</title>', page)
-    return [(name, int(count)) for name, count in found]
+    return [(name, int(count.replace(",", ""))) for name, count in found]
 
 
 def test_drawn_people_stand_beside_those_of_the_original(served: Served, commuters: Commuters):
