@@ -243,10 +243,10 @@ def _counted(text: str, place: int | None, release: Json) -> tuple[list[list[str
     if place is None:
         return rows, None
     of_all = itertools.chain(rows, lines)
-    return rows, Counter(_as_it_was(line[place], release["neutralise_formulas"]) for line in of_all)
+    return rows, Counter(as_it_was(line[place], release["neutralise_formulas"]) for line in of_all)
 
 
-def _as_it_was(text: str, neutralised: bool) -> str:
+def as_it_was(text: str, neutralised: bool) -> str:
     """The text without the apostrophe that keeps spreadsheets from computing."""
     return text[1:] if neutralised and text.startswith("'") else text
 

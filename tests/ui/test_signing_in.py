@@ -28,6 +28,7 @@ ADDRESSES = [
     "/datasets/example-members/delete",
     "/uploads/example-members/delete",
     "/releases/example-optimum/delete",
+    "/releases/example-optimum/map",
     "/rules/example-proposal",
     "/assessments/example-score",
     "/optimisations/example-optimum",
