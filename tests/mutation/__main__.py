@@ -14,13 +14,14 @@ import os
 import resource
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType
 
 import numpy as np
 import pytest
 
-from tests.mutation.changes import CHANGES, TOP, Change, files_of, place_of
+from tests.mutation.changes import CHANGES, TOP, files_of, place_of
 
 SECONDS = 600
 """Most processor time that the tests of one change may take, however busy the machine."""
@@ -28,17 +29,15 @@ NO_RESULT = 99
 """Of tests that could not be run; those that took longer are ended by a signal."""
 
 
-def made(change: Change, place: Path) -> None:
-    """From now on this process imports the product with the change."""
+def made(place: Path, text: str) -> None:
+    """From now on this process imports the product with another text of one file."""
     unchanged = importlib.machinery.SourceFileLoader.get_code
 
     def get_code(self: importlib.machinery.SourceFileLoader, fullname: str) -> CodeType | None:
         path = self.get_filename(fullname)
         if Path(path) != place:
             return unchanged(self, fullname)
-        return compile(
-            place.read_text().replace(change.text, change.becomes), path, "exec", dont_inherit=True
-        )
+        return compile(text, path, "exec", dont_inherit=True)
 
     importlib.machinery.SourceFileLoader.get_code = get_code  # type: ignore[method-assign, assignment]
 
@@ -63,19 +62,21 @@ class FirstFailure:
         settings.load_profile("unshrunk")
 
 
-def run_by(files: list[str], change: Change | None) -> tuple[int, str]:
-    """pytest's exit status of a child that runs these files, with the change or without any; what failed."""
-    place = None if change is None else place_of(change)
+def run_by(tests: Sequence[str], broken: tuple[Path, str] | None, seconds: int = SECONDS) -> tuple[int, str]:
+    """pytest's exit status of a child that runs these tests; which of them failed.
+
+    ``broken`` is a file of the product, and the text that it has for the child.
+    """
     read, noted = os.pipe()
     child = os.fork()
     if child == 0:
         status = NO_RESULT
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-            if change is not None and place is not None:
-                made(change, place)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            if broken is not None:
+                made(*broken)
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                arguments = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", *files]
+                arguments = ["-q", "-x", "--no-header", "-p", "no:cacheprovider", *tests]
                 status = int(pytest.main(arguments, plugins=[FirstFailure(noted)]))
         finally:
             os._exit(status)
@@ -96,7 +97,8 @@ def main() -> int:
     counted = Counter[str]()
     for change in wanted:
         files = files_of(change)
-        found, test = run_by(files, change)
+        place = place_of(change)
+        found, test = run_by(files, (place, place.read_text().replace(change.text, change.becomes)))
         if found == pytest.ExitCode.TESTS_FAILED:
             # Only files that pass without the change have noticed it.
             own = " ".join(files)
@@ -105,8 +107,7 @@ def main() -> int:
             found = found if unchanged[own] == pytest.ExitCode.OK else NO_RESULT
         said = {1: "noticed", 0: "MISSED"}.get(found, "NO RESULT")
         counted[said] += 1
-        place = place_of(change).relative_to(TOP)
-        print(f"{said:9} {place}: {change.text}  →  {change.becomes}", flush=True)
+        print(f"{said:9} {place.relative_to(TOP)}: {change.text}  →  {change.becomes}", flush=True)
         if said == "noticed":
             print(f"{'':9} by {test}", flush=True)
     print(", ".join(f"{number} {said}" for said, number in counted.items()))
