@@ -58,13 +58,15 @@ def judge_synthetic(
     seed: int | None = None,
     missing_markers: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    distances: tuple[str, str, object] | None = None,
 ) -> SyntheticJudgement:
     """Attack the people of a table by a synthetic one, and compare the two, as docs/synthetic-data.md says.
 
     Each table is a DataFrame of pandas or polars, a table of pyarrow, or the path of a file (CSV, Parquet,
     Arrow, Excel). ``holdout`` has records of the same population of which the synthetic table was not made.
     ``secrets`` are what an attacker wants to learn of a person, ``linkable`` two sets of columns that two
-    other tables have.
+    other tables have. ``distances`` are two columns of places, such as home and work, and a table of places
+    with their longitude and latitude, or x and y.
     All is computed on this computer, in a process of its own that ends with the answer.
 
     Raises InvalidArgument (a ValueError) and WrongType (a TypeError) for what cannot be judged, and why.
@@ -72,6 +74,8 @@ def judge_synthetic(
     given = {"original": original, "synthetic": synthetic}
     if holdout is not None:
         given["holdout"] = holdout
+    if distances is not None:
+        given["places"] = distances[2]
     with tempfile.TemporaryDirectory() as folder, one_line() as tell:
         tell("the synthetic table is being judged …")
         paths = {name: _file(own, name, Path(folder)) for name, own in given.items()}
@@ -88,6 +92,7 @@ def judge_synthetic(
             ("--missing-marker", missing_markers),
             ("--categorical", categorical),
             ("--linkable", [",".join(own) for own in linkable or ()]),
+            ("--distances", [] if distances is None else [*distances[:2], paths["places"]]),
         ):
             command += [option, *names] if names else []
         # In this process's environment no other package called ``app`` may come first.

@@ -84,6 +84,12 @@ def compared_tables(
     return compared
 
 
+def texts_of(path: Path, dialect: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The cells of each column of a file, empty where a value is missing."""
+    columns, _ = _read(path, dialect)
+    return {name: [(*own.values, "")[i] for i in own.positions.tolist()] for name, own in columns.items()}
+
+
 def _read(path: Path, said: Mapping[str, Any]) -> tuple[Columns, tuple[str, ...]]:
     """The columns of a file as the service would read it, and the texts that mean a missing value."""
     format_ = format_of(path)

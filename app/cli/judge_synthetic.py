@@ -50,6 +50,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--linkable", nargs=2, metavar="COLUMN,…",
         help="two sets of columns, separated by commas, that two other tables have",
     )  # fmt: skip
+    of = "two columns of places, to be compared by distance, and a table of their longitude and latitude"
+    parser.add_argument("--distances", nargs=3, metavar=("COLUMN", "COLUMN", "PLACES"), help=of)
     parser.add_argument("--attacks", type=int, default=500, help="attacks of each kind (500)")
     parser.add_argument("--confidence", type=float, default=0.95, help="of each interval (0.95)")
     parser.add_argument("--seed", type=int, help="of all draws, for the same answer again")
@@ -75,7 +77,8 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     # Not at the top: help and wrong arguments need nothing that computes.
     import numpy as np
 
-    from app.cli.compared_files import compared_tables
+    from app.cli.compared_files import compared_tables, texts_of
+    from app.domain.analyses.pair_distances import coordinates_of, pair_distances
     from app.domain.analyses.synthetic_attacks import synthetic_attacks
     from app.domain.analyses.synthetic_distances import synthetic_distances
     from app.domain.analyses.synthetic_utility import synthetic_utility
@@ -109,6 +112,10 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         )  # fmt: skip
         tell("comparing the distributions …")
         utility = synthetic_utility(tables, k=2, rng=rng)
+        if arguments.distances:
+            *pair, path = arguments.distances
+            pairs = pair_distances(tables, pair, coordinates_of(texts_of(Path(path), dialect), pair))
+            utility = dataclasses.replace(utility, pairs=pairs)
     document = {
         "original": arguments.original.name,
         "synthetic": arguments.synthetic.name,

@@ -50,6 +50,8 @@ def headline(document: Json) -> list[str]:
     if document["attacks"]["linkability"] is None:
         said.append("No two sets of columns were named, so linkability was not attacked.")
     assumed = "Assumed: a row is a person"
+    if document["utility"]["pairs"] is not None:
+        assumed += ", a place is a point"
     if has_control:
         assumed += ", and the rows held out are independent ones of the same population"
         overlap = document["attacks"]["overlap"]
@@ -95,6 +97,11 @@ def rows_of(document: Json) -> list[tuple[str, str, str]]:
             f"equal: 1,000{beside_score}",
         )
     )
+    if (own := utility["pairs"]) is not None:
+        said = f"median: {own['median_difference']:+.4g} km on {own['median_original']:.4g} km; left out: "
+        said += f"{own['left_out_original'] + own['left_out_synthetic']:,} rows; unlisted places: "
+        said += f"{own['unknown_places']:,}"
+        rows.append(("Pairs to move to other bands of distance", f"{own['difference']:.1%}", said))
     worst = max(utility["columns"], key=lambda own: float(own["difference"]))
     rows.append(("Column that differs most", f"{worst['difference']:.3f}", str(worst["attribute"])))
     if utility["correlation_worst"] is not None:

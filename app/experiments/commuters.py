@@ -18,6 +18,7 @@ from typing import Final
 import numpy as np
 
 from app.charts.series import Series
+from app.domain.analyses.pair_distances import EARTH_KM, great_circles
 from app.domain.arrays import Floats, Longs
 from app.domain.errors import InvalidInput
 from app.domain.mechanisms.dirichlet_calibration import calibrate, lower_gamma, noise_share, sampled_delta
@@ -34,8 +35,6 @@ EPSILON: Final = 4.6
 DELTA: Final = 1e-5
 LEAST_INCLUSION: Final = 0.0378
 METRES_PER_MILE: Final = 1609.344
-METRES_OF_EARTH: Final = 6_371_008.8
-"""Its mean radius."""
 _QUANTILES: Final = ((0.0, 0.1), (0.5, SHORT), (0.75, 13.1), (0.9, 21.54), (0.99, 99.0), (1.0, 400.0))
 """Published shares of commutes and the miles that they are below; the last is a choice of the generator."""
 _POWER: Final = math.log(2) / math.log(DOMAINS[200] / DOMAINS[100])
@@ -307,9 +306,7 @@ def _read_places(path: Path, places: Path, rng: np.random.Generator) -> _State:
     chosen = rng.choice(len(works), min(EVALUATED, len(works)), replace=False)
     destinations = []
     for work in (list(works)[i] for i in chosen):
-        longitude, latitude = (at - works[work]).T / 2
-        chord = np.sin(latitude) ** 2 + np.cos(at[:, 1]) * np.cos(works[work][1]) * np.sin(longitude) ** 2
-        miles = 2 * METRES_OF_EARTH / METRES_PER_MILE * np.arcsin(np.sqrt(chord))
+        miles = 1_000 * EARTH_KM / METRES_PER_MILE * great_circles(at, works[work][None])
         order = np.argsort(miles, kind="stable")
         destinations.append((np.argsort(order)[np.array(by_work[work], dtype=np.int64)], miles[order]))
     return _State(

@@ -112,6 +112,66 @@ def test_directed_networks_spread_along_the_edges(graph, time, steps):
     assert np.abs(spread(graph, weights, "steps", steps=steps).values - powers).max() <= 1e-12
 
 
+@st.composite
+def sparse_networks(draw: st.DrawFn) -> Graph:
+    """Up to 40 people: a path, a hub and its spokes, two groups without an edge between, or any."""
+    n, shape = (
+        draw(st.integers(2, 40)),
+        draw(st.sampled_from(["path", "hub", "two groups", "any", "directed"])),
+    )
+    if shape == "path":
+        ends = np.stack([np.arange(n - 1), np.arange(1, n)])
+    elif shape == "hub":
+        ends = np.stack([np.zeros(n - 1, dtype=np.int64), np.arange(1, n)])
+    else:
+        ends = np.random.default_rng(draw(st.integers(0, 99))).integers(0, n, (2, n))
+        if shape == "two groups":
+            ends[1] = ends[1] // 2 * 2 + ends[0] % 2
+    return graph_of_edges(n, *ends, directed=shape == "directed")
+
+
+@given(
+    sparse_networks(), TIMES, st.sampled_from([0.0, 0.5, -2.0]), st.integers(0, 3), st.integers(0, 99),
+    st.sampled_from(["laplacian", "random_walk", "steps"]),
+)  # fmt: skip
+def test_weights_that_most_people_share_spread_as_the_dense_exponential_has_them(
+    graph, time, usual, others, seed, kernel
+):
+    """None differs, a few do, or their edges are soon most of all: each product is taken either way."""
+    if graph.directed and kernel == "laplacian":
+        kernel = "random_walk"
+    rng = np.random.default_rng(seed)
+    weights = np.full(graph.n_people, usual)
+    weights[rng.integers(0, graph.n_people, others)] = rng.uniform(0, 1, others)
+    generator = generator_of(graph, "random_walk" if kernel == "steps" else kernel)
+    exact = scipy.linalg.expm(time * generator) @ weights
+    if kernel == "steps":
+        exact = np.linalg.matrix_power(generator + np.eye(len(weights)), 5) @ weights
+    found = spread(graph, weights, kernel, time, 5)
+    assert found.truncation_error <= 1e-13 * np.abs(weights).max() * (1 + 1e-9)
+    assert np.abs(found.values - exact).max() <= 1e-12
+    assert weights.min() <= found.values.min()
+    assert found.values.max() <= weights.max()
+
+
+def test_only_the_edges_of_people_with_another_weight_are_read_while_these_are_few():
+    """On a path each product reaches one person more on either side: never is the whole matrix multiplied."""
+
+    class OfFew(scipy.sparse.csr_array):
+        def __matmul__(self, other):
+            raise AssertionError("all edges are read")
+
+    graph = graph_of_edges(1_000, np.arange(999), np.arange(1, 1_000))
+    weights = np.full(1_000, 0.5)
+    weights[500] = 0.0
+    exact = scipy.linalg.expm(generator_of(graph, "random_walk")) @ weights
+    found = spread(Graph(OfFew(graph.links)), weights, "random_walk", 1.0)
+    assert np.abs(found.values - exact).max() <= 1e-12
+    weights[::3] = np.linspace(0, 1, 334)
+    with pytest.raises(AssertionError, match="all edges"):
+        spread(Graph(OfFew(graph.links)), weights, "random_walk", 1.0)
+
+
 @pytest.mark.spec("DN-S3")
 @given(networks(), TIMES, st.sampled_from(["laplacian", "random_walk", "steps"]))
 def test_mass_is_kept_and_values_stay_between_the_least_and_the_greatest(graph, time, kernel):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.arrays import Floats, Ints, Longs
-from app.domain.errors import InvalidInput
+from app.domain.errors import Fault, InvalidInput, joined, refuse
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,19 @@ class ComparedTables:
             if codes.ndim != 2 or codes.shape[1] != len(self.columns) or not len(codes):
                 raise ValueError("each compared table has records and one column of codes per attribute")
             object.__setattr__(self, name, codes)
+
+    def positions(self, names: Sequence[str], pointer: str) -> list[int]:
+        """The columns with these names; InvalidInput, at ``pointer``, for those that there are not."""
+        known = [column.name for column in self.columns]
+        refuse(
+            [
+                Fault(joined(pointer, i), "unknown-attribute", f"{name!r} is not a column of the tables.",
+                      "Name a column that all have.", tuple(known))
+                for i, name in enumerate(names)
+                if name not in known
+            ]
+        )  # fmt: skip
+        return [known.index(name) for name in names]
 
 
 def times_there(records: Ints, among: Ints) -> Longs:

@@ -19,7 +19,6 @@ from annotated_types import doc
 from app.domain.analyses.compared_tables import ComparedTables, times_there
 from app.domain.arrays import Floats, Ints
 from app.domain.catalogue.meanings import LOW, LOW_SHARE, SHARE
-from app.domain.errors import Fault, joined, refuse
 
 DRAWN: Final = 1_000
 """Records of which the nearest ones are looked for, of each kind, unless said otherwise."""
@@ -129,17 +128,8 @@ def synthetic_distances(
     InvalidInput
         A quasi-identifier is no column.
     """
-    names = [column.name for column in tables.columns]
-    refuse(
-        [
-            Fault(joined("/quasi_identifiers", i), "unknown-attribute",
-                  f"{name!r} is not a column of the tables.", "Name a column that all have.", tuple(names))
-            for i, name in enumerate(quasi_identifiers)
-            if name not in names
-        ]
-    )  # fmt: skip
+    of_quasi = tables.positions(quasi_identifiers, "/quasi_identifiers")
     original, synthetic, holdout = tables.original, tables.synthetic, tables.holdout
-    of_quasi = [names.index(name) for name in quasi_identifiers]
     copies = _copies(synthetic, original)
     some = _drawn(synthetic, drawn, rng)
     shuffled = np.stack([column[rng.integers(len(column), size=drawn)] for column in original.T], axis=1)

@@ -17,11 +17,12 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
 
 from app.domain.analyses.compared_tables import ComparedColumn, ComparedTables, require_held_out
+from app.domain.analyses.pair_distances import coordinates_of, pair_distances
 from app.domain.analyses.synthetic_attacks import SyntheticAttacks, synthetic_attacks
 from app.domain.analyses.synthetic_distances import SyntheticDistances, synthetic_distances
 from app.domain.analyses.synthetic_utility import SyntheticUtility, synthetic_utility
 from app.domain.arrays import Ints
-from app.domain.catalogue.catalogue_types import ColumnName, DatasetRef
+from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, DatasetRef
 from app.domain.errors import InvalidInput
 from app.domain.models.criterion import BY_ROWS
 from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
@@ -29,6 +30,7 @@ from app.domain.tables.table import Table
 
 SECONDS_PER_COMPARISON: Final = 1.5e-9
 BYTES_PER_CELL: Final = 48
+Kilometres = Annotated[float, Gt(0), Le(20_040)]
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,14 @@ class UtilityParameters(ComparedDatasets):
     """What resemblance is scored."""
 
     k: Annotated[int, Ge(1), Le(3), doc("Columns of each set of the k-marginal score.")] = 2
+    pair: Annotated[tuple[ColumnName, ...], MaxLen(2), ADDED_LATER, doc("Two attributes of places.")] = ()
+    places: Annotated[DatasetRef | None, ADDED_LATER, doc("Has `longitude` and `latitude` of these.")] = None
+    bands: Annotated[tuple[Kilometres, ...], MaxLen(100), ADDED_LATER, doc("Limits; none: deciles.")] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.pair)) != 2 * (self.places is not None) or (self.bands and not self.pair):
+            words = "Distances need two attributes and a dataset of places."
+            raise InvalidInput.of("/pair", "incomplete", words, "Give both, or none.")
 
 
 def _tables(context: MeasureContext, parameters: ComparedDatasets) -> ComparedTables:
@@ -207,10 +217,17 @@ def _distances(context: MeasureContext, parameters: DistanceParameters, tick: Ti
 
 
 def _resemblance(context: MeasureContext, parameters: UtilityParameters, tick: Tick) -> SyntheticUtility:
-    found = synthetic_utility(
-        _tables(context, parameters), k=parameters.k, rng=np.random.default_rng(parameters.seed)
-    )
-    return replace(found, noise_share=None if context.drawn is None else context.drawn.noise_share)
+    tables, pairs = _tables(context, parameters), None
+    if parameters.places is not None:
+        of, columns = context.others[parameters.places].table, {}
+        for name, own, codes in zip(of.attributes, of.hierarchies, of.codes.T, strict=True):
+            columns[name] = [own.labels[code] if code else "" for code in codes.tolist()]
+        with _faults_of_measure():
+            places = coordinates_of(columns, parameters.pair)
+            pairs = pair_distances(tables, parameters.pair, places, parameters.bands)
+    found = synthetic_utility(tables, k=parameters.k, rng=np.random.default_rng(parameters.seed))
+    noise_share = None if context.drawn is None else context.drawn.noise_share
+    return replace(found, noise_share=noise_share, pairs=pairs)
 
 
 def _cost(context: MeasureContext, parameters: Any) -> Cost:  # noqa: ANN401 - of any of the three

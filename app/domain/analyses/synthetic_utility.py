@@ -11,6 +11,7 @@ import numpy as np
 from annotated_types import doc
 
 from app.domain.analyses.compared_tables import ComparedTables
+from app.domain.analyses.pair_distances import PairDistances
 from app.domain.arrays import Floats, Ints
 from app.domain.catalogue.meanings import SHARE
 
@@ -88,6 +89,7 @@ class SyntheticUtility:
             "None: the table is no release, or its mechanism publishes no priors."
         ),
     ] = None
+    pairs: Annotated[PairDistances | None, doc("Distances of places. None: no pair was named.")] = None
 
 
 def synthetic_utility(tables: ComparedTables, *, k: int, rng: np.random.Generator) -> SyntheticUtility:

@@ -159,7 +159,14 @@ class PublishedDirichletMultinomial(PublishedPrivately):
     certificate: Annotated[Certificate, doc("What proves it.")]
     cells: Annotated[int, doc("Values or parts that could be drawn, and the one outside, if there is one.")]
     sizes: Annotated[tuple[int, ...], doc("How many people partitions have, ascending.")]
-    priors: Annotated[tuple[float, ...], doc("Least α of each: one of k is expected of (k + α)·n/(n + K·α).")]
+    priors: Annotated[
+        tuple[float, ...],
+        doc(
+            "Least α of each: of n people, k with a value whose prior is c·α, (k + c·α)·n/(n + |α|) are "
+            "expected to be drawn with it, |α| as in `totals`; c is 1 without a column `prior`. Where chance "
+            "keeps values, |α| is the sum over those that are kept."
+        ),
+    ]
     outside: Annotated[bool, doc("Whether a suppressed value is of people outside of the list.")] = False
     totals: Annotated[
         tuple[float, ...],

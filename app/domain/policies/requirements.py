@@ -237,7 +237,7 @@ def _check_references(checked: _Checked, condition: MeasureCondition) -> None:
         place = joined(f"{checked.condition_at}/measure", name)
         if type_ is DictionaryRef:
             checked.slot(ref, place)
-        elif MEASURE_OF[condition.measure].judges_synthetic:
+        elif MEASURE_OF[condition.measure].judges_synthetic and name in COMPARED:
             if ref != COMPARED[name]:
                 checked.found.error(
                     place, "names-a-resource",

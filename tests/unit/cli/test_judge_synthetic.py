@@ -152,3 +152,45 @@ def test_python_judges_frames_and_paths_and_tells_faults(tmp_path):
     assert caught.value.argument == "synthetic"
     with pytest.raises(pr.WrongType):
         pr.judge_synthetic(original, 7)
+
+
+def commuters(seed, rows=100):
+    draw = random.Random(seed)
+    return pd.DataFrame({own: [draw.choice("ABC") for _ in range(rows)] for own in ("home", "work")})
+
+
+ZONES = pd.DataFrame({"place": [*"ABC"], "longitude": [0, 1, 2], "latitude": [0.0, 0.0, None]})
+
+
+def test_distances_between_two_columns_of_places_are_compared(judge, tmp_path):
+    ZONES.to_csv(tmp_path / "zones.csv", index=False)
+    options = ["--distances", "home", "work", str(tmp_path / "zones.csv")]
+    original = commuters(1)
+    status, out, err = judge(original, original, None, *options, "--json")
+    assert (status, err) == (0, "")
+    document = json.loads(out)
+    pairs = document["utility"]["pairs"]
+    assert pairs["difference"] == pairs["median_difference"] == 0
+    assert pairs["left_out_original"] == (original == "C").any(axis=1).sum()
+    assert pairs["unknown_places"] == 1
+    (row,) = [own for own in document["rows"] if own[0] == "Pairs to move to other bands of distance"]
+    assert row[1] == "0.0%"
+    left_out = 2 * pairs["left_out_original"]
+    assert row[2].endswith(f"km; left out: {left_out} rows; unlisted places: 1")
+    assert "Assumed: a row is a person, a place is a point" in document["headline"][-1]
+    found = pr.judge_synthetic(original, commuters(2), attacks=50, distances=("home", "work", ZONES))
+    assert 0 < found.document["utility"]["pairs"]["difference"] < 1
+
+
+def test_places_that_cannot_be_read_are_refused_with_a_remedy(judge, tmp_path):
+    rows = commuters(1)
+    ZONES.to_csv(tmp_path / "zones.csv", index=False)
+    for pair, path, told in (
+        (("home", "street"), "zones.csv", "/pair/1: 'street' is not a column"),
+        (("home", "work"), "nowhere.csv", "There is no file"),
+    ):
+        status, _, err = judge(rows, rows, None, "--distances", *pair, str(tmp_path / path))
+        assert status == 1
+        assert told in err
+    with pytest.raises(ValueError, match=r"It shows place, x\."):
+        pr.judge_synthetic(rows, rows, distances=("home", "work", ZONES[["place"]].assign(x=1)))
