@@ -66,7 +66,7 @@ def judge_synthetic(
     Arrow, Excel). ``holdout`` has records of the same population of which the synthetic table was not made.
     ``secrets`` are what an attacker wants to learn of a person, ``linkable`` two sets of columns that two
     other tables have. ``distances`` are two columns of places, such as home and work, and a table of places
-    with their longitude and latitude, or x and y.
+    with their longitude and latitude in degrees.
     All is computed on this computer, in a process of its own that ends with the answer.
 
     Raises InvalidArgument (a ValueError) and WrongType (a TypeError) for what cannot be judged, and why.
