@@ -89,7 +89,7 @@ def test_no_variable_of_a_service_is_taken_for_a_setting(name):
     assert PODS[name]["spec"]["enableServiceLinks"] is False
 
 
-@pytest.mark.parametrize("name", set(PODS) - {"privacy-risk-migrate", "privacy-risk-worker"})
+@pytest.mark.parametrize("name", sorted(set(PODS) - {"privacy-risk-migrate", "privacy-risk-worker"}))
 def test_what_listens_is_probed_at_a_port_that_it_has(name):
     (container,) = PODS[name]["spec"]["containers"]
     ports = {own["name"] for own in container["ports"]}
