@@ -1,9 +1,11 @@
-"""Bodies of uploads: bytes and files can be sent again after a failure, other streams only once."""
+"""Bodies of uploads: bytes, files and sources can be sent again after a failure, other streams only once."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Iterable, Iterator
 from pathlib import Path
+
+from privacy_risk.sources import ArrowStream
 
 _PIECE = 1 << 20
 
@@ -13,7 +15,7 @@ Content = bytes | Path | Iterable[bytes] | AsyncIterable[bytes]
 
 def is_repeatable(content: Content) -> bool:
     """Whether the body can be sent from its beginning again."""
-    return isinstance(content, bytes | Path)
+    return isinstance(content, bytes | Path | ArrowStream)
 
 
 def pieces_of(content: Path | Iterable[bytes]) -> Iterator[bytes]:

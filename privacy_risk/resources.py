@@ -20,6 +20,7 @@ from privacy_risk.connection import VERSION, waiting
 from privacy_risk.frames import frame_of, parquet_of
 from privacy_risk.pools import Pool
 from privacy_risk.runs import Runs
+from privacy_risk.sources import ArrowStream, Source
 from privacy_risk.values import Json, Resource, ResourcePage, Run
 
 if TYPE_CHECKING:
@@ -81,6 +82,14 @@ class Uploads(Deletable[Pool]):
         ZIP codes must be one of texts in the frame already. Raises ValueError for columns without names.
         """
         return await Uploads.create_from(self, name, parquet_of(frame), "parquet")
+
+    @call
+    async def create_from_source(self, name: str, source: Source) -> Resource:
+        """Stream the rows of a ``parquet_folder`` or a ``query``, one batch of them in memory at a time.
+
+        After a failure they are read again from the beginning. InvalidArgument for what cannot be read.
+        """
+        return await Uploads.create_from(self, name, ArrowStream(source), "arrow")
 
     @call
     async def propose_schema(self, ref: str) -> Json:

@@ -5,7 +5,9 @@ They are read batch by batch by this process, never by the service.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
 
@@ -36,6 +38,26 @@ def library(argument: str, name: str) -> Any:  # noqa: ANN401 - a module
         raise InvalidArgument(
             argument, f"{error.name} is not installed.", f"python -m pip install {error.name}"
         ) from None
+
+
+@dataclass(frozen=True)
+class ArrowStream:
+    """A source as the bytes of an Arrow IPC stream, one batch in memory at a time; read anew each time."""
+
+    source: Source
+
+    def __iter__(self) -> Iterator[bytes]:
+        ipc = library("source", "pyarrow.ipc")
+        batches = self.source.batches()
+        first = next(batches)
+        sink = io.BytesIO()
+        with ipc.new_stream(sink, first.schema) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                yield sink.getvalue()
+                sink.seek(0)
+                sink.truncate()
+        yield sink.getvalue()
 
 
 def schema_batch(schema: pa.Schema) -> pa.RecordBatch:

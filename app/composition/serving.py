@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import ipaddress
 import os
@@ -21,7 +22,7 @@ from starlette.datastructures import State
 
 from app.api.app import create_app
 from app.api.connections import BoundedConnection
-from app.api.metrics import serve_metrics
+from app.api.metrics import QueueMetrics, serve_metrics
 from app.api.places import Places
 from app.api.services import Services
 from app.composition.addresses import at_the_address_of
@@ -112,7 +113,7 @@ async def answer(
         shown = counted if shared is None else shared.shown
         if shown is not None and settings.metrics_port is not None:
             stack.callback(serve_metrics(shown, settings.metrics_host, settings.metrics_port))
-        async with application(settings, database, counted) as app:
+        async with application(settings, database, counted, shown) as app:
             # What was made up to here stays; looking through it again would hold requests up.
             gc.collect()
             gc.freeze()
@@ -140,9 +141,15 @@ def _refuse_another_spool() -> None:
 
 @asynccontextmanager
 async def application(
-    settings: Settings, database: Database, metrics: CollectorRegistry
+    settings: Settings,
+    database: Database,
+    metrics: CollectorRegistry,
+    shown: CollectorRegistry | None = None,
 ) -> AsyncIterator[FastAPI]:
-    """The API on an open database; refuses one that could leak or cannot be read."""
+    """The API on an open database; refuses one that could leak or cannot be read.
+
+    What ``metrics`` counts of requests may be shown by another registry, with the queue of runs.
+    """
     engine = create_engine(database.url, connections=ALONE if settings.processes == 1 else EACH)
     full_disk.folder = database.folder
     _refuse_another_spool()
@@ -189,7 +196,12 @@ async def application(
                 PostgresPageSessions(engine, utc_now),
                 None if signing_in is None else signing_in.organisation,
             )
+            queue = QueueMetrics(registry.run_queue, asyncio.get_running_loop())
+            if shown is not None:
+                shown.register(queue)
             yield app
+            if shown is not None:
+                shown.unregister(queue)
     finally:
         full_disk.folder = None
         await engine.dispose()

@@ -21,7 +21,18 @@ from app.persistence.transactions import DOCUMENTS_KEY, database_errors, single_
 from app.services.access.rates import WINDOW_SECONDS, Rate
 from app.services.access.tenant_settings import USUAL, TenantSettings
 from app.services.ports import Clock
-from app.services.resources import Actor, ApiKey, Claim, JsonObject, LostRun, Removed, Tenant, TenantId
+from app.services.resources import (
+    Actor,
+    ApiKey,
+    Claim,
+    JsonObject,
+    Kind,
+    LostRun,
+    QueuedRuns,
+    Removed,
+    Tenant,
+    TenantId,
+)
 from app.services.runs.webhook_values import DueDelivery, Shares
 
 
@@ -92,6 +103,16 @@ class PostgresRegistry(_Functions):
         """Runs that are running in silence, or queued without a living job."""
         rows = await self._call("SELECT * FROM lookup_lost_runs(:silent)", {"silent": silent_seconds})
         return [LostRun(row.id, row.attempt) for row in rows]
+
+    async def run_queue(self) -> Sequence[QueuedRuns]:
+        """The runs that are queued or running, by kind; kinds without any are left out."""
+        rows = await self._call("SELECT * FROM lookup_run_queue(:at)", {"at": self._clock()})
+        return [
+            QueuedRuns(
+                Kind(row.kind), row.queued, row.running, max(0.0, row.oldest_seconds), row.estimated_seconds
+            )
+            for row in rows
+        ]
 
     async def fail_lost(self, lost: LostRun, error: JsonObject) -> None:
         """End a run whose attempts are used up; nothing if it is final or in a newer attempt by now."""

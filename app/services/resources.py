@@ -67,6 +67,19 @@ class Kind(StrEnum):
     WAIVER = "waiver"
 
 
+WITH_RUNS: Final = (
+    Kind.OPTIMISATION,
+    Kind.ASSESSMENT,
+    Kind.MEASUREMENT,
+    Kind.FRONTIER,
+    Kind.EVALUATION,
+    Kind.DRAW,
+    Kind.VIEW_CHECK,
+    Kind.MECHANISM_AUDIT,
+)
+"""The kinds of resource that runs work on."""
+
+
 @dataclass(frozen=True)
 class Stored:
     """One immutable, named resource as the store holds it.
@@ -208,6 +221,21 @@ class LostRun:
 
     run_id: str
     attempt: int
+
+
+@dataclass(frozen=True)
+class QueuedRuns:
+    """The runs of one kind that are not final, of all tenants together.
+
+    ``oldest_seconds`` is the time since the oldest queued one was asked for, ``estimated_seconds`` the work
+    of those queued that have an estimate; both 0 if none is queued.
+    """
+
+    kind: Kind
+    queued: int = 0
+    running: int = 0
+    oldest_seconds: float = 0.0
+    estimated_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from app.api.examples.assessments import ASSESSMENTS
-from privacy_risk import AsyncClient, ProblemError, Retries
+from privacy_risk import AsyncClient, ProblemError, Retries, parquet_folder
 from tests.api.service import Api
 
 pytestmark = pytest.mark.anyio
@@ -95,6 +95,33 @@ async def test_frames_go_in_and_come_out(api: Api):
     assert released["zip"].tolist() == ["02139", "46032", "*"]
     assert released["age"].tolist() == ["30", "41", "52"]
     assert released["name"].tolist() == ["Zoë", "*", "=1+1"]
+
+
+@pytest.fixture
+def partitioned(tmp_path):
+    """A folder of pieces in two partitions, with what writers leave beside them."""
+    for number, city in enumerate(("Gary", "Gary", "02139")):
+        folder = tmp_path / "people" / f"city={city}"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = {"zip": ["00501", None], "age": [number, 40]}
+        pd.DataFrame(rows).to_parquet(folder / f"part-{number}.parquet", index=False)
+        (folder / f".part-{number}.parquet.crc").touch()
+    (tmp_path / "people" / "_SUCCESS").touch()
+    return tmp_path / "people"
+
+
+async def test_a_folder_of_pieces_is_one_upload_also_after_an_answer_is_lost(api: Api, partitioned):
+    _, token = await api.tenant_with_key()
+    async with client_of(LosesAnswers(api, lost=1), token) as client:
+        upload = await client.uploads.create_from_source("people", parquet_folder(partitioned))
+        assert upload.document["columns"] == ["zip", "age", "city"]
+        assert upload.document["rows"] == 6
+        assert [own.name async for own in client.uploads.list()] == ["people"]
+        preview = await client.uploads.preview("people")
+    assert preview["rows"] == [
+        ["00501", "2", "02139"], [None, "40", "02139"],
+        ["00501", "0", "Gary"], [None, "40", "Gary"], ["00501", "1", "Gary"], [None, "40", "Gary"],
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("columns", [["a", "a"], ["a", 1], ["a", ""]])

@@ -204,6 +204,12 @@ def counted(together: Together) -> float:
     return sum(float(line.split()[-1]) for line in ours if 'route="/v1/rules"' in line)
 
 
+def test_the_queue_of_runs_is_shown_once_with_what_all_have_counted(together: Together):
+    text = httpx.get(f"{together.metrics_url}/metrics", timeout=HANG_SECONDS).text
+    assert text.count('privacy_risk_runs{kind="optimisation",state="queued"} 0.0\n') == 1
+    assert "privacy_risk_http_requests_in_flight" in text
+
+
 def test_what_they_count_is_summed_also_over_one_that_died(together: Together):
     before = counted(together)
     with together.each() as clients:

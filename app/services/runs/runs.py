@@ -13,6 +13,7 @@ from app.services.gates.evidence_masking import shown_answer
 from app.services.ports import RunSignals, Store
 from app.services.resources import (
     ALWAYS,
+    WITH_RUNS,
     Actor,
     JsonObject,
     Kind,
@@ -29,18 +30,6 @@ SIGNAL_SECONDS: Final = 2.0
 """A waiter looks for itself this often, so that a lost signal delays news but never hides it."""
 
 EVENTS_PER_READ: Final = 100
-
-_WITH_RUNS: Final = (
-    Kind.OPTIMISATION,
-    Kind.ASSESSMENT,
-    Kind.MEASUREMENT,
-    Kind.FRONTIER,
-    Kind.EVALUATION,
-    Kind.DRAW,
-    Kind.VIEW_CHECK,
-    Kind.MECHANISM_AUDIT,
-)
-
 
 _WITHOUT_BEST_SO_FAR: Final = {
     Kind.ASSESSMENT: "a score of some of the records bounds nothing.",
@@ -85,7 +74,7 @@ class RunService:
             with contextlib.suppress(NotFound):
                 return await work.runs.get(ref)
             found: list[Run] = []
-            for kind in _WITH_RUNS:
+            for kind in WITH_RUNS:
                 with contextlib.suppress(NotFound):
                     resource = await work.resources.get(kind, ref)
                     latest, _ = await work.runs.list(

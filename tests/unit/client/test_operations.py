@@ -58,6 +58,7 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "uploads.create_from": lambda c: c.uploads.create_from("n", b"a"),
     "uploads.create_from_form": lambda c: c.uploads.create_from_form("n", b"a"),
     "uploads.create_from_frame": lambda c: c.uploads.create_from_frame("n", frame()),
+    "uploads.create_from_source": lambda c: c.uploads.create_from_source("n", Rows()),
     "uploads.propose_schema": lambda c: c.uploads.propose_schema("r"),
     "uploads.one_row_per_person": lambda c: c.uploads.one_row_per_person("r", {}),
     "uploads.preview": lambda c: c.uploads.preview("r"),
@@ -135,6 +136,15 @@ CALLS: dict[str, Callable[[Client], Any]] = {
     "health": lambda c: c.health(),
     "readiness": lambda c: c.readiness(),
 }
+
+
+class Rows:
+    """A source without rows."""
+
+    def batches(self):
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_pydict({"a": []})
 
 
 def frame():
