@@ -86,8 +86,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--adult",
         type=Path,
         metavar="FILE",
-        help="UCI's Adult table for L1 to L10, a CSV with or without a header, or the folder that holds "
-        "adult.data and adult.test (default: a generated table of its shape)",
+        help="UCI's Adult table for L1 to L10: a CSV, or a folder of both",
     )
     parser.set_defaults(run=run)
 

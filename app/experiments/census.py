@@ -59,11 +59,6 @@ def salary_counts(records: int) -> Longs:
     k = np.arange(SIZES[SALARY])
     rising, falling = (k + 1) / 13, np.maximum(1 - (k - 12) / 37, 0.0)
     shares = 0.002018 + 0.046384 * np.where(k <= 12, rising, np.minimum(falling, 1.0) ** _EXPONENT)
-    return by_largest_remainder(shares, records)
-
-
-def by_largest_remainder(shares: Floats, records: int) -> Longs:
-    """Whole numbers that sum to ``records`` and are as near to the shares of them as may be."""
     exact = shares * records
     counts = np.floor(exact).astype(np.int64)
     most = np.argsort(-(exact - counts), kind="stable")[: records - int(counts.sum())]
