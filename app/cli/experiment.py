@@ -83,10 +83,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--networks", type=Path, nargs="+", default=(), metavar="FILE", help="CSVs of pairs of friends for N4"
     )
     parser.add_argument(
-        "--adult",
-        type=Path,
-        metavar="FILE",
-        help="UCI's Adult table for L1 to L10: a CSV, or a folder of both",
+        "--adult", type=Path, metavar="FILE", help="UCI's Adult table for L1 to L10: a CSV or the folder"
     )
     parser.set_defaults(run=run)
 

@@ -65,11 +65,8 @@ def adult(effort: Effort, least: int) -> Adult:
     for attribute, values in zip(ATTRIBUTES, zip(*lines, strict=True), strict=True):
         trees[attribute] = Hierarchy.from_rows([_chain(attribute, value) for value in sorted({*values})])
         codes[attribute] = trees[attribute].encode(values)[0]
-    name = (
-        f"{'the reader’s Adult table' if is_own else 'generated stand-in of Adult'}, {len(lines):,} records"
-    )
-    if len(lines) < len(read):
-        name += f" and {len(read) - len(lines):,} with missing values, left out"
+    name = f"{'Adult' if is_own else 'generated stand-in of Adult'}, {len(lines):,} records"
+    name += f", {len(read) - len(lines):,} with missing values left out" if is_own else ""
     return Adult(trees, codes, len(lines), name, is_own and len(lines) == RECORDS)
 
 

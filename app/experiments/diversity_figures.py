@@ -40,8 +40,8 @@ MODELS: Final[Mapping[str, Callable[[int], Criterion]]] = {
 K, ENTROPY, RECURSIVE = range(3)
 T, SETS, UP_TO_SIX, TIMED, SAMPLED = (2, 4, 6, 8, 10), (3, 4, 5), 3, 6, 0.05
 LARGE, HUGE, COMPARABLE, CLOSE, GAP, LESS = 0.1, 1000, 2.0, 0.9, 0.22, 1 - 1e-9
-"""What is a large share, a huge group, a factor of comparable losses, a share close to all suppressed, nats of
-very close divergences, and the share of a loss from which on it is equal but for rounding."""
+"""A large share, a huge group, a factor of comparable losses, a share close to all suppressed, nats of close
+divergences, and the share of a loss from which on it is equal but for rounding."""
 
 Figure = Mapping[int, Floats]
 """By quasi-identifiers (samples, models, T) the least losses of a kind, ∞ where there is no table."""
@@ -183,7 +183,7 @@ def whole_table(effort: Effort) -> Report:
     claims = [
         qualitative(
             f"Up to 6 the best diverse divergence is within {GAP} nats of the anonymous one, then above it",
-            bool((few <= GAP).all() and (many > 0).all()), f"{few.max():.4f} at most, then from {many.min():.4f}",
+            bool((few <= GAP).all() and (many > 0).all()), f"at most {few.max():.4f}, then {many.min():.4f}",
         ),
         _recursive(figure),
         _mostly(EQUAL_HEIGHTS, {n: own[:1] for n, (own, _) in every.items()}, 1.0),
@@ -200,8 +200,7 @@ def whole_table(effort: Effort) -> Report:
 
 def limits(effort: Effort) -> Report:
     """L10: what no generalisation of the whole table attains."""
-    data = adult(effort, 1)
-    table = data.table(3, OCCUPATION)
+    table = (data := adult(effort, 1)).table(3, OCCUPATION)
     judge, values = minimal(table, KAnonymity(1))[0], len(np.unique(table.codes[:, -1]))
     most = judge.attained_by_all(EntropyLDiversity(1.0)) or 0.0
     least_c = {t: judge.attained_by_all(RecursiveLDiversity(3.0, t)) or 0.0 for t in range(2, values + 2)}
