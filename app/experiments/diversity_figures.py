@@ -63,7 +63,7 @@ def _homogeneous(name: str, title: str, item: str, theta: float, effort: Effort)
         judge, rules, _ = minimal(data.table(5, SALARY), KAnonymity(k))
         below = {(*v[:j], v[j] - 1, *v[j + 1 :]) for v in rules for j in range(len(v)) if v[j]}
         judged = [judge.remaining(rule) for rule in rules]
-        are_minimal &= all(own.records.min() >= k for own in judged)
+        are_minimal &= all(own.records.sum() == data.n_records for own in judged)
         are_minimal &= not any(judge.judge(rule).allowed for rule in below)
         groups = [own.records[homogeneous(own.counts(None), theta)] for own in judged]
         means = (sum(map(len, groups)) / len(rules), sum(int(own.sum()) for own in groups) / len(rules))
