@@ -28,7 +28,6 @@ from app.domain.tables.table import Table
 from app.experiments.adult import OCCUPATION, PUBLISHED, QUASI_IDENTIFIERS, SALARY, adult
 from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
-SOURCE: Final = "Machanavajjhala (2008), "
 EQUAL_HEIGHTS: Final = "The least heights for k and ℓ are usually equal"
 KS: Final = (2, 5, 10, 15, 20, 30, 50)
 KINDS: Final[tuple[LossKind, ...]] = ("height", "average_class_size", "discernibility", "kl_divergence")
@@ -91,7 +90,8 @@ def _homogeneous(name: str, title: str, item: str, theta: float, effort: Effort)
     shown = ResultTable(f"Groups in which one value has {theta:.0%} or more", columns, tuple(rows))
     lines = curves(columns[1:4], KS, np.array(rows)[:, 1:4])
     picture = Picture(f"{name.lower()}-groups", title, "k", "number", lines)
-    return Report(name, title, SOURCE + item, data.name, (shown,), (picture,), tuple(claims))
+    source = f"Machanavajjhala (2008), {item}"
+    return Report(name, title, source, data.name, (shown,), (picture,), tuple(claims))
 
 
 def times(effort: Effort) -> Report:
@@ -114,7 +114,7 @@ def times(effort: Effort) -> Report:
     shown = ResultTable(title, ("quasi-identifiers", "rules", "distinct records", *each), tuple(rows))
     lines = curves([*MODELS][:2], np.array(rows)[:, 0], np.array(rows)[:, [5, 8]])
     return Report(
-        "L3", title, SOURCE + "figure 3.1", f"{data.name}; seconds of the processor, none claimed",
+        "L3", title, "Machanavajjhala (2008), figure 3.1", f"{data.name}; processor time, none claimed",
         (shown,), (Picture("l3-time", title, "quasi-identifiers", "seconds", lines),), (claim,),
     )  # fmt: skip
 
@@ -226,7 +226,8 @@ def limits(effort: Effort) -> Report:
     each = ((f"least c, ℓ = {t}", c) for t, c in least_c.items())
     rows = (("values", values), ("effective values", most), *each)
     shown = ResultTable("All records together", ("measure", "value"), rows)
-    return Report("L10", "Limits of the table", SOURCE + "section 3.6", data.name, (shown,), (), claims)
+    source = "Machanavajjhala (2008), section 3.6"
+    return Report("L10", "Limits of the table", source, data.name, (shown,), (), claims)
 
 
 def minimal(table: Table, criterion: Criterion) -> tuple[Judge, tuple[Levels, ...], int]:
@@ -313,5 +314,5 @@ def _report(
             y, names = np.column_stack([y, np.full(len(T), bases[n].mean())]), [*names, "all suppressed"]
         tables.append(ResultTable.of(label, ("k, ℓ", *names), T, y))
         pictures.append(Picture(f"{name.lower()}-{n}", label, "k, ℓ", title, curves(names, T, y)))
-    provable, source = exact(text, holds, f"for k and ℓ of {T}"), f"{SOURCE}figure {number}"
+    provable, source = exact(text, holds, f"for k and ℓ of {T}"), f"Machanavajjhala (2008), figure {number}"
     return Report(name, title, source, setting, (*tables, *more), tuple(pictures), (provable, *claims))
