@@ -81,8 +81,8 @@ def by_group_by(levels: list[list[np.ndarray]]) -> Found:
         frame = pd.DataFrame({j: own[level] for j, (own, level) in enumerate(zip(known, rule, strict=True))})
         frame["value"] = values == values[0]
         counts = frame.groupby(list(range(len(known))), sort=False)["value"].agg(["size", "sum"])
-        sizes[rule] = counts["size"].to_numpy()
-        most[rule] = np.maximum(counts["sum"], counts["size"] - counts["sum"]).to_numpy()
+        size, same = counts["size"].to_numpy(), counts["sum"].to_numpy()
+        sizes[rule], most[rule] = size, np.maximum(same, size - same)
     found = []
     for k in KS:
         good = {rule for rule, own in sizes.items() if own.min() >= k}
