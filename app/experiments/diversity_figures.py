@@ -204,7 +204,7 @@ def limits(effort: Effort) -> Report:
     judge, values = minimal(table, KAnonymity(1))[0], len(np.unique(table.codes[:, -1]))
     most = judge.attained_by_all(EntropyLDiversity(1.0)) or 0.0
     least_c = {t: judge.attained_by_all(RecursiveLDiversity(3.0, t)) or 0.0 for t in range(2, values + 2)}
-    below, above = math.floor(100 * most) / 100, math.floor(100 * most + 1) / 100
+    below, above = max(1.0, most - 1e-6), most + 1e-6
     asked = (*map(EntropyLDiversity, (below, above, values + 0.01)), RecursiveLDiversity(1e6, values + 1))
     exist = [bool(minimal(table, own)[1]) for own in asked]
     recursive = {t: bool(minimal(table, RecursiveLDiversity(3.0, t))[1]) for t in least_c}
@@ -212,7 +212,7 @@ def limits(effort: Effort) -> Report:
     claims = (
         exact(
             "Entropy diversity exists up to that of all records together, and none beyond the values",
-            exist == [True, False, False, False], f"{most:.6f}: with {below:.2f}, not with {above:.2f}",
+            exist == [True, False, False, False], f"{most:.6f}, to a millionth; {values} values",
         ),
         exact(
             "Recursive (3, ℓ)-diversity exists where all records together have a least c below 3",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from app.cli import program
+from app.domain.models.entropy_l_diversity import EntropyLDiversity
 from app.experiments import diversity_figures
 from app.experiments.adult import ATTRIBUTES, OCCUPATION, RECORDS, SALARY, _stand_in, adult
 from app.experiments.diversity_figures import ENTROPY, MODELS, RECURSIVE, SETS, K, Losses, T, minimal
@@ -183,6 +184,13 @@ class TestOnAdult:
         assert rows["least c, ℓ = 3"] == pytest.approx(0.181358, abs=5e-7)
         assert rows["least c, ℓ = 11"] == pytest.approx(2.278577, abs=5e-7)
         assert rows["least c, ℓ = 12"] == pytest.approx(4.926350, abs=5e-7)
+        table = adult(published(), 1).table(3, OCCUPATION)
+        asked = (
+            EntropyLDiversity(10.56),
+            EntropyLDiversity(10.57),
+            *map(MODELS["recursive (3, ℓ)"], (11, 12)),
+        )
+        assert [bool(minimal(table, own)[1]) for own in asked] == [True, False, True, False]
         assert all(claim.holds for claim in report.claims)
 
     @pytest.mark.deep
@@ -383,6 +391,23 @@ def test_limits_of_a_table_with_few_occupations_are_its_own(tmp_path):
     assert rows["least c, ℓ = 3"] == pytest.approx(float(Fraction(4, 3)))
     assert report.holds
     assert not claim_of(report, "As printed").holds
+
+
+@pytest.mark.parametrize(
+    "occupations", [("Sales",), ("Sales", "Tech-support"), ("Sales", "Tech-support", "Craft-repair")]
+)
+def test_limits_of_equally_frequent_values_are_not_missed_by_rounding(tmp_path, occupations):
+    path = tmp_path / "own.csv"
+    write(
+        path,
+        [
+            ("30", "Male", "White", "Divorced", "HS-grad", "Cuba", "Private", own, "<=50K")
+            for own in occupations
+        ],
+    )
+    report = diversity_figures.limits(Effort(adult=path))
+    assert report.holds
+    assert dict(report.tables[0].rows)["effective values"] == pytest.approx(len(occupations))
 
 
 # Quick runs of what is not run above
