@@ -27,13 +27,12 @@ QUASI_IDENTIFIERS: Final[tuple[str, ...]] = tuple(PUBLISHED["quasi_identifiers"]
 OCCUPATION, SALARY = "occupation", "salary-class"
 ATTRIBUTES: Final = (*QUASI_IDENTIFIERS, OCCUPATION, SALARY)
 RECORDS: Final = 45_222
-"""Records of the published table without missing values."""
 FILES: Final = ("adult.data", "adult.test")
 
 
 @dataclass(frozen=True, eq=False)
 class Adult:
-    """The records; ``is_published`` says that a file has as many as the published table."""
+    """The records; ``is_published`` says that a file has as many as the published table, ``RECORDS``."""
 
     trees: Mapping[str, Hierarchy]
     codes: Mapping[str, Ints]
@@ -45,9 +44,8 @@ class Adult:
         """The first so many quasi-identifiers and a sensitive attribute, of some of the records."""
         names = (*QUASI_IDENTIFIERS[:n_attributes], sensitive)
         codes = np.stack([self.codes[name][rows] for name in names], axis=1)
-        return Table(
-            names, tuple(self.trees[name] for name in names), codes, sensitive=frozenset({sensitive})
-        )
+        trees = tuple(self.trees[name] for name in names)
+        return Table(names, trees, codes, sensitive=frozenset({sensitive}))
 
 
 def adult(effort: Effort, least: int) -> Adult:

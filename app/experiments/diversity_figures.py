@@ -226,8 +226,7 @@ def limits(effort: Effort) -> Report:
     each = ((f"least c, ℓ = {t}", c) for t, c in least_c.items())
     rows = (("values", values), ("effective values", most), *each)
     shown = ResultTable("All records together", ("measure", "value"), rows)
-    source = "Machanavajjhala (2008), section 3.6"
-    return Report("L10", "Limits of the table", source, data.name, (shown,), (), claims)
+    return Report("L10", "Limits", "Machanavajjhala (2008), section 3.6", data.name, (shown,), (), claims)
 
 
 def minimal(table: Table, criterion: Criterion) -> tuple[Judge, tuple[Levels, ...], int]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from collections import Counter
 from pathlib import Path
 
@@ -127,6 +128,21 @@ def test_too_few_records_for_k_are_refused_before_any_search(tmp_path, capsys):
     )
     assert program.run(["experiment", "L1", "--records", "2", "--entities", "4"], None) == 1
     assert "--entities" in capsys.readouterr().err
+
+
+def test_a_refusal_is_the_same_for_the_process_that_asked():
+    refused = pickle.loads(pickle.dumps(InvalidInput.of("--adult", "unreadable", "It is none.", "Give one.")))
+    assert (str(refused), refused.remedy, refused.faults[0].pointer) == (
+        "It is none.",
+        "Give one.",
+        "--adult",
+    )
+
+
+@pytest.mark.deep
+def test_several_experiments_beside_each_other_refuse_a_file_as_one_does(tmp_path, capsys):
+    assert program.run(["experiment", "L1", "L2", "--adult", str(tmp_path / "none.csv")], None) == 1
+    assert "none.csv cannot be read" in capsys.readouterr().err
 
 
 def test_an_experiment_runs_on_a_file_of_the_readers_own(tmp_path, capsys):
