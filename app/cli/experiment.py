@@ -37,7 +37,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "names",
         nargs="+",
         metavar="NAME",
-        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, N1 to N4, or all",
+        help="X1 to X14, B1 to B10, R0 to R6, D1 to D5, V1 to V3, S1 to S7, N1 to N4, L1 to L10, or all",
     )
     add_json_argument(parser)
     parser.add_argument(
@@ -82,6 +82,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--networks", type=Path, nargs="+", default=(), metavar="FILE", help="CSVs of pairs of friends for N4"
     )
+    parser.add_argument(
+        "--adult", type=Path, metavar="FILE", help="UCI's Adult table for L1 to L10: a CSV or the folder"
+    )
     parser.set_defaults(run=run)
 
 
@@ -115,6 +118,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
         arguments.commuters,
         arguments.places,
         tuple(arguments.networks),
+        arguments.adult,
     )
     reports, found = [], 0
     for report, cells_found in _carried_out([own.id for own in experiments], effort):

@@ -73,6 +73,10 @@ class InvalidInput(PrivacyRiskError):
         more = "" if len(self.faults) == 1 else f" (and {len(self.faults) - 1} more)"
         super().__init__(first.message + more, first.remedy)
 
+    def __reduce__(self) -> tuple[type[InvalidInput], tuple[tuple[Fault, ...]]]:
+        """For a process that hands it to another one."""
+        return type(self), (self.faults,)
+
     @classmethod
     def of(cls, pointer: str, code: str, message: str, remedy: str = "") -> InvalidInput:
         """Build the error for a single fault."""

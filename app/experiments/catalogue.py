@@ -11,6 +11,7 @@ from app.experiments import (
     branch_and_bound,
     commuters,
     dirichlet_examples,
+    diversity_figures,
     errors_of_samples,
     estimated_dictionary,
     frontier_share,
@@ -87,6 +88,16 @@ EXPERIMENTS: Final = (
     Experiment("N2", network_sharing.study),
     Experiment("N3", network_sharing.friends_in_common),
     Experiment("N4", network_sharing.leakage),
+    Experiment("L1", diversity_figures.complete),
+    Experiment("L2", diversity_figures.near),
+    Experiment("L3", diversity_figures.times),
+    Experiment("L4", diversity_figures.heights),
+    Experiment("L5", diversity_figures.group_sizes),
+    Experiment("L6", diversity_figures.discernibilities),
+    Experiment("L7", diversity_figures.divergences),
+    Experiment("L8", diversity_figures.more_divergences),
+    Experiment("L9", diversity_figures.whole_table),
+    Experiment("L10", diversity_figures.limits),
 )
 ALL: Final = "all"
 

@@ -115,7 +115,8 @@ class Effort:
 
     ``census`` is an extract of the reader's own for the experiments on one. ``cells`` are what was computed
     before. ``commuters`` is a table of the reader's own of home, work, workers and metres, or without metres
-    beside the coordinates of its ``places``; ``networks`` are tables of who is a friend of whom.
+    beside the coordinates of its ``places``; ``networks`` are tables of who is a friend of whom, ``adult``
+    is UCI's table.
     """
 
     seeds: int = 5
@@ -126,6 +127,7 @@ class Effort:
     commuters: Path | None = None
     places: Path | None = None
     networks: tuple[Path, ...] = ()
+    adult: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,12 @@ PARTS: Final = (
         needs="arx-adult",
     ),
     Part(
+        "minimal_tables",
+        "tests.benchmarks.minimal_tables",
+        "homogeneous groups of all minimal k-anonymous tables, beside pandas",
+        needs="uci-adult-48842",
+    ),
+    Part(
         "recoding",
         "tests.benchmarks.recoding",
         "levels of their own for every record of Adult and the credit cards",
