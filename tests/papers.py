@@ -45,6 +45,9 @@ Experiments run on synthetic data. Their exact claims are tested; what a curve l
 claim, which an experiment reports as it finds it. An item that rests on such a claim alone says so, or has
 no test.
 
+Four small tables of the works are made by `POST /v1/example-data` with their names in `tables`; the answer
+lists the requests that lead to what is printed of them.
+
 The page is made of [papers.toml](papers.toml) by `python -m tests.papers`. A name, a test or a correction
 that is not there fails a test.
 """.strip().splitlines()

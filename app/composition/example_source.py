@@ -13,6 +13,7 @@ from app.services.datasets.uploads import UploadService
 from app.services.ports import Store
 from app.services.rules.rules import RuleService
 from app.services.scoring.sensitivity_profiles import SensitivityProfileService
+from app.services.views.relational_schemas import RelationalSchemaService
 
 _PROPOSED_LEVELS = {"city": 1, "race": 0, "birth_date": 1, "income": 1}
 
@@ -27,6 +28,7 @@ def example_data_service(store: Store, loader: TableLoader, limits: UploadLimits
         DictionaryService(store, loader),
         SensitivityProfileService(store, loader),
         RuleService(store, loader),
+        RelationalSchemaService(store),
     )
 
 

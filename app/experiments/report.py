@@ -29,12 +29,12 @@ class Claim:
 
 def exact(text: str, holds: bool, evidence: str) -> Claim:
     """A claim that is provable."""
-    return Claim(text, "exact", holds, evidence)
+    return Claim(text, "exact", bool(holds), evidence)
 
 
 def qualitative(text: str, holds: bool, evidence: str) -> Claim:
     """A claim that is expected."""
-    return Claim(text, "qualitative", holds, evidence)
+    return Claim(text, "qualitative", bool(holds), evidence)
 
 
 @dataclass(frozen=True)

@@ -10,20 +10,14 @@ from app.domain.errors import InvalidInput
 from app.domain.views.relational_schema import RelationalSchema, RelationDefinition, built
 from app.experiments.report import Claim, Effort, Report, ResultTable, exact
 from app.experiments.view_pairs import answer, classes, is_critical, judged, relations
+from app.samples import published_tables
 from app.services.views.reading import WrittenQuery
 from app.services.views.view_checks import ViewCheck, checked
 
-HOSPITAL: Final = relations({"P": "pid pname", "D": "pid diagnosis medication ward"})
-CANCER: Final = "S(n) :- P(p,n), D(p,'cancer',m,w)."
-OF_HOSPITAL: Final = (
-    ("names of cancer patients in ward 1212", "V(n) :- P(p,n), D(p,'cancer',m,1212).", "DISCLOSES"),
-    ("names of patients in ward 1212", "V(n) :- P(p,n), D(p,d,m,1212).", "DISCLOSES"),
-    ("ids of hepatitis patients", "V(p) :- D(p,'hepatitis',m,w).", "PRIVATE"),
-    ("names of hepatitis patients", "V(n) :- P(p,n), D(p,'hepatitis',m,w).", "DISCLOSES"),
-    ("all names", "V(n) :- P(p,n).", "DISCLOSES"),
-    ("all wards", "V(w) :- D(p,d,m,w).", "DISCLOSES"),
-)
-"""Example 2.1: views beside the names of cancer patients, and what is right."""
+_PUBLISHED: Final = published_tables.HOSPITAL
+HOSPITAL: Final = relations({name: " ".join(own) for name, own in _PUBLISHED["relations"].items()})
+CANCER: Final[str] = _PUBLISHED["secret"]
+OF_HOSPITAL: Final[Sequence[tuple[str, str, str]]] = _PUBLISHED["views"]
 PATIENTS: Final = (
     ("P", (123, "John")),
     ("P", (135, "Daisy")),

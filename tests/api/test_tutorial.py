@@ -88,4 +88,5 @@ async def test_the_tutorial_runs_from_top_to_bottom(api: Api, monkeypatch, capsy
     assert values[15]["standard_error"].between(1, 200).all()
     assert values[16] == "pass"
     assert values[17] == 0, names["told"].stderr
+    assert values[18] == pytest.approx(2**1.5)
     assert "/rule/levels/town" in capsys.readouterr().out

@@ -6,12 +6,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-ROWS = (
-    (1, 2, 0), (14, 3, 0), (3, 3, 1), (9, 8, 1), (12, 13, 1), (0, 7, 2), (6, 15, 2), (10, 1, 2), (4, 9, 3),
-    (8, 4, 3), (2, 14, 3), (15, 15, 4), (11, 6, 4), (5, 0, 4), (7, 11, 4), (13, 9, 5), (1, 11, 5), (9, 14, 5),
-    (6, 5, 5),
-)  # fmt: skip
-"""Two quasi-identifiers from 0 to 15, and a sensitive value."""
+from app.samples.published_tables import table
+
+ROWS = tuple((int(x), int(y), int(value[1:])) for x, y, value in table("likeness").rows)
 
 Row = tuple[float, ...]
 Like = Callable[[int, int, int], bool]

@@ -9,10 +9,8 @@ import os
 import re
 import runpy
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import httpx
@@ -24,87 +22,48 @@ from app.domain.search.catalogue import SEARCHES
 from app.settings import Settings
 from tests.api.journey import walk
 from tests.api.operations import OPERATIONS
-from tests.processes import HANG_SECONDS, held_port
-from tests.unit.services.workbooks import workbook
+from tests.docs import (
+    FENCE,
+    QUICK,
+    SERVE,
+    blocks,
+    claims,
+    differences,
+    environment_of,
+    faults_of,
+    key_of_tenant,
+    masked,
+    needs_data,
+    pages_with_commands,
+    prepare,
+    result_of,
+    run_commands,
+    serving,
+)
+from tests.processes import held_port
 
 ROOT = Path(__file__).parents[2]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SERVE = ".venv/bin/python -m app serve\n"
-INSTALL = re.compile(r"^python3 -m venv .*?requirements\.lock && ")
-PORT = "8000"
-
-
-def blocks(page):
-    """(language, text) of every fenced block; the README's test command is left out."""
-    found = FENCE.findall((ROOT / page).read_text())
-    return [(language, text) for language, text in found if "-m pytest -n" not in text]
-
-
-def pages_with_commands():
-    pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-    return [page for page in pages if any(language == "sh" for language, _ in blocks(page))]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a workbook, and with this interpreter and checkout as ``.venv/bin/python``."""
-    folder = tmp_path_factory.mktemp("clone")
-    python = folder / ".venv" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    people = [(f"p-{n}", ("Gary", "Boston")[n % 2], ("White", "Black")[n % 4 // 2]) for n in range(12)]
-    (folder / "people.xlsx").write_bytes(workbook(("id", "city", "race"), *people))
-    return folder
+    return prepare(tmp_path_factory.mktemp("clone"))
 
 
 @pytest.fixture(scope="module")
-def port():
+def environment(short_folder):
     with held_port() as port:
-        yield port
-
-
-@pytest.fixture(scope="module")
-def environment(short_folder, port):
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("PRIVACY_RISK_")}
-    kept.pop("DATABASE_URL", None)
-    return kept | {"PRIVACY_RISK_HOME": str(short_folder / "readme"), "PRIVACY_RISK_PORT": str(port)}
+        yield environment_of(short_folder / "readme", port)
 
 
 @pytest.fixture(scope="module")
 def service(folder, environment):
-    """The service, started by the README's own command."""
-    assert ("sh", SERVE) in blocks("README.md")
-    log = (folder / "serve.log").open("wb")
-    process = subprocess.Popen(
-        SERVE.split(), cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True
-    )
-    base_url = f"http://127.0.0.1:{environment['PRIVACY_RISK_PORT']}"
-    try:
-        deadline = time.monotonic() + HANG_SECONDS
-        while True:
-            assert process.poll() is None, (folder / "serve.log").read_text()
-            assert time.monotonic() < deadline, (folder / "serve.log").read_text()
-            try:
-                if httpx.get(f"{base_url}/readyz").status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
-            time.sleep(0.1)
+    with serving(folder, environment) as base_url:
         yield base_url
-    finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.wait(HANG_SECONDS)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-        log.close()
 
 
 def marked(page):
-    text = (ROOT / page).read_text()
-    needs_data = "=$PRIVACY_RISK_DATA/" in text
-    return pytest.param(page, marks=[pytest.mark.real_data] * needs_data)
+    return pytest.param(page, marks=[pytest.mark.real_data] * needs_data(page))
 
 
 @pytest.mark.readme
@@ -112,34 +71,62 @@ def marked(page):
 def test_every_command_of_the_page_does_what_the_page_says(page, folder, environment, service):
     if shutil.which("curl") is None:
         pytest.skip("curl is not installed")
-    if "=$PRIVACY_RISK_DATA/" in (ROOT / page).read_text() and "PRIVACY_RISK_DATA" not in os.environ:
+    if needs_data(page) and "PRIVACY_RISK_DATA" not in os.environ:
         pytest.skip("PRIVACY_RISK_DATA is not set: no public data sets")
-    script, expected = ["set -euo pipefail"], []
-    for language, text in blocks(page):
-        if language == "sh" and text != SERVE:
-            text = INSTALL.sub("", text).replace(f":{PORT}/", f":{environment['PRIVACY_RISK_PORT']}/")
-            script += [text]
-        elif language == "text":
-            expected.append(text)
-    variables = dict(environment, API=f"{service}/v1")
-    variables["KEY"] = variables["PRIVACY_RISK_API_KEY"] = key_of_tenant(Path(page).stem, folder, environment)
-    if "PRIVACY_RISK_DATA" in os.environ:
-        variables["PRIVACY_RISK_DATA"] = os.environ["PRIVACY_RISK_DATA"]
-    done = subprocess.run(
-        ["bash", "-c", "\n".join(script)], cwd=folder, env=variables, capture_output=True, text=True
-    )
+    done = run_commands(page, folder, environment, service)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    for text in expected:
-        assert text in done.stdout, done.stdout
+    assert differences(page, done.stdout) == []
     if page == "README.md":
         shown = (ROOT / "docs" / "risk-utility-map.svg").read_bytes()
         assert (folder / "demo-output" / "risk-utility-map.svg").read_bytes() == shown
 
 
-def key_of_tenant(name, folder, environment):
-    command = [".venv/bin/python", "-m", "app", "bootstrap", name]
-    made = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    return made.stdout.strip()
+def test_a_transcript_is_compared_but_for_times_dates_and_identifiers():
+    (shown, *_) = [text for language, text in blocks("docs/experiments.md") if language == "text"]
+    assert differences("docs/experiments.md", "") != []
+    both = "".join(text for language, text in blocks("docs/experiments.md") if language == "text")
+    assert differences("docs/experiments.md", both) == []
+    changed = both.replace("160 cells", "161 cells")
+    (said,) = differences("docs/experiments.md", changed)
+    assert "160 cells as they are" in said
+    assert shown != changed
+    one = masked("run 0123456789abcdef of 2026-11-30T10:00:00Z took 0.31 s and found 12 records")
+    other = masked("run fedcba9876543210 of 2027-01-02T23:59:59Z took 41.2 s and found 12 records")
+    assert one == other
+    assert one != masked("run fedcba9876543210 of 2027-01-02T23:59:59Z took 41.2 s and found 13 records")
+
+
+@pytest.mark.readme
+@pytest.mark.parametrize("experiment", [name for name, quick in QUICK.items() if quick])
+def test_numbers_in_prose_are_those_of_quick_experiments(experiment):
+    bound = [claim for claim in claims() if claim["experiment"] == experiment]
+    assert bound
+    result = result_of(experiment)
+    assert [fault for claim in bound for fault in faults_of(claim, result)] == []
+
+
+def test_every_bound_number_is_on_its_page_and_of_an_experiment_whose_time_is_known():
+    for claim in claims():
+        assert claim["text"] in " ".join((ROOT / claim["page"]).read_text().split()), claim["text"]
+        assert claim["experiment"] in QUICK
+    assert {claim["experiment"] for claim in claims()} == set(QUICK)
+
+
+def test_a_number_that_is_not_found_is_named_with_what_is():
+    claim = next(own for own in claims() if own["experiment"] == "N2")
+    result = {"claims": [{}, {"evidence": "7 % name it, 62 % do not"}], "tables": []}
+    made = {
+        "page": claim["page"],
+        "experiment": "N2",
+        "text": "6 % name it",
+        "finds": ["claims.1.evidence#0"],
+    }
+    (fault,) = faults_of(made, result)
+    assert "6 is 7 by N2" in fault
+    (fault,) = faults_of(made | {"finds": []}, result)
+    assert "1 numbers, and 0 are bound" in fault
+    (fault,) = faults_of(made | {"text": "no such words"}, result)
+    assert "no longer says" in fault
 
 
 def by_hand():

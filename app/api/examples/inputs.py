@@ -12,6 +12,10 @@ EXAMPLE_DATA: Final[Examples] = {
         "summary": "500 members, 1,250 people of a census",
         "value": {"prefix": "example", "members": 500},
     },
+    "published": {
+        "summary": "the hospital of the dissertation on query views, as published",
+        "value": {"prefix": "paper", "tables": ["hospital"]},
+    },
 }
 
 ONE_ROW_PER_PERSON: Final = bodies(

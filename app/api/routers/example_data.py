@@ -34,8 +34,9 @@ async def create_example_data(
     The demonstration's members and census by one call: hierarchies, uploads, dataset, dictionary, sensitivity
     profile and a proposed rule, all generated. `next` holds the bodies of the requests that score the rule
     and look for the best one. Asked again it answers 200 with what is there; a name that something else has
-    is a conflict, and what was created before it stays. Needs the scope `data:write`.
+    is a conflict, and what was created before it stays. With `tables` small tables of the founding works take
+    their place, and `next` leads to what is printed of them. Needs the scope `data:write`.
     """
     found = await services.example_data.create(actor, body.request())
     response.status_code = 201 if found.created else 200
-    return ExampleDataAnswer.of(found)
+    return ExampleDataAnswer.of(found, body)

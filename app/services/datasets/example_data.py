@@ -1,4 +1,7 @@
-"""The demonstration's tables as resources of a tenant, ready to be scored: one call instead of eleven."""
+"""Example tables as resources of a tenant, ready to be asked about: one call instead of eleven.
+
+The demonstration's, or small ones of the founding works by name.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from app.domain.hierarchies.hierarchy_definitions import (
     LeafRange,
     RowsDefinition,
 )
+from app.domain.views.relational_schema import RelationDefinition
+from app.samples.published_tables import HOSPITAL, PublishedName, table
 from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import AttributeDeclaration, AttributeType, Role
 from app.services.datasets.datasets import DatasetService
@@ -25,7 +30,7 @@ from app.services.datasets.dictionaries import (
 )
 from app.services.datasets.hierarchies import CreateHierarchy, HierarchyService
 from app.services.datasets.uploads import CreateUpload, UploadService
-from app.services.resources import Actor, Created, Kind, Scope, require
+from app.services.resources import Actor, Created, Scope, require
 from app.services.rules.rule_definitions import TableLevelDefinition
 from app.services.rules.rules import CreateRule, RuleService
 from app.services.scoring.sensitivity_profiles import (
@@ -33,6 +38,7 @@ from app.services.scoring.sensitivity_profiles import (
     LeafWeights,
     SensitivityProfileService,
 )
+from app.services.views.relational_schemas import CreateRelationalSchema, RelationalSchemaService
 
 ENTITIES_PER_MEMBER: Final = 2.5
 """People of the census for each member, as in the demonstration."""
@@ -60,10 +66,11 @@ ExampleSource = Callable[[int, int], ExampleTables]
 
 @dataclass(frozen=True)
 class CreateExampleData:
-    """How many members, and what the names of all resources begin with."""
+    """How many members, or which published tables, and what the names of all resources begin with."""
 
     prefix: str
     members: int
+    tables: tuple[PublishedName, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,10 +78,6 @@ class ExampleData:
     """Names of what is there now, by kind, and whether any of it is new."""
 
     names: Mapping[str, tuple[str, ...]]
-    dataset: str
-    dictionary: str
-    sensitivity: str
-    rule: str
     created: bool
 
 
@@ -89,6 +92,7 @@ class ExampleDataService:
     dictionaries: DictionaryService
     sensitivity_profiles: SensitivityProfileService
     rules: RuleService
+    relational_schemas: RelationalSchemaService
 
     async def create(self, actor: Actor, request: CreateExampleData) -> ExampleData:
         """Create what is not there yet; Conflict at a name that something else has.
@@ -96,20 +100,46 @@ class ExampleDataService:
         What was created before a conflict stays, and is found again by the next call.
         """
         require(actor, Scope.DATA_WRITE)
-        entities = max(round(request.members * ENTITIES_PER_MEMBER), 10)
-        tables = await asyncio.to_thread(self.source, request.members, entities)
-        made = [created async for created in self._steps(actor, _Names(request.prefix), tables)]
+        own = _Names(request.prefix)
+        if request.tables:
+            steps = (self._published(actor, own, each) for each in dict.fromkeys(request.tables))
+            made = [created for step in steps async for created in step]
+        else:
+            entities = max(round(request.members * ENTITIES_PER_MEMBER), 10)
+            tables = await asyncio.to_thread(self.source, request.members, entities)
+            made = [created async for created in self._steps(actor, own, tables)]
         names: dict[str, tuple[str, ...]] = {}
         for kind in dict.fromkeys(created.resource.kind for created in made):
             names[kind.value] = tuple(one.resource.name for one in made if one.resource.kind is kind)
-        return ExampleData(
-            names=names,
-            dataset=names[Kind.DATASET][0],
-            dictionary=names[Kind.DICTIONARY][0],
-            sensitivity=names[Kind.SENSITIVITY_PROFILE][0],
-            rule=names[Kind.RULE][0],
-            created=any(created.created for created in made),
+        return ExampleData(names, any(created.created for created in made))
+
+    async def _published(self, actor: Actor, name: _Names, title: PublishedName) -> AsyncIterator[Created]:
+        """A table of a founding work with its hierarchies, persons who are known, and releases."""
+        if title == "hospital":
+            relations = {own: RelationDefinition(columns) for own, columns in HOSPITAL["relations"].items()}
+            request = CreateRelationalSchema(name(title), relations)
+            yield await self.relational_schemas.create(actor, request)
+            return
+        own, dataset, persons = table(title), name(title), name(f"{title}-persons")
+        known = own.columns[:-1]
+        links = {column: name(f"{title}-{column}") for column in known}
+        for column, values in zip(known, zip(*own.rows, strict=True), strict=False):
+            rows = own.hierarchies.get(column) or tuple((value,) for value in sorted(set(values)))
+            yield await self.hierarchies.create(actor, CreateHierarchy(links[column], RowsDefinition(rows)))
+        yield await self.uploads.create(actor, CreateUpload(dataset), _csv(own.columns, *own.rows))
+        roles = dict.fromkeys(known, Role.QUASI_IDENTIFIER) | {own.columns[-1]: Role.SENSITIVE}
+        attributes = tuple(
+            AttributeDeclaration(column, AttributeType.CATEGORICAL, role, links.get(column))
+            for column, role in roles.items()
         )
+        yield await self.datasets.create(actor, CreateDataset(dataset, dataset, attributes))
+        if own.persons:
+            yield await self.uploads.create(actor, CreateUpload(persons), _csv(known, *own.persons))
+            linked = tuple(Link(column, column, hierarchy) for column, hierarchy in links.items())
+            yield await self.dictionaries.create(actor, CreateDictionary(persons, persons, linked))
+        for release, levels in own.rules.items():
+            rule = CreateRule(name(f"{title}-table-{release}"), dataset, TableLevelDefinition(levels))
+            yield await self.rules.create(actor, rule)
 
     async def _steps(self, actor: Actor, name: _Names, tables: ExampleTables) -> AsyncIterator[Created]:
         """The journey up to the rule, each step on those before."""
@@ -145,6 +175,10 @@ class _Names:
 
 async def _once(content: bytes) -> AsyncIterator[bytes]:
     yield content
+
+
+def _csv(*rows: Sequence[str]) -> AsyncIterator[bytes]:
+    return _once("".join(",".join(row) + "\n" for row in rows).encode())
 
 
 def _hierarchies(tables: ExampleTables) -> dict[str, HierarchyDefinition]:

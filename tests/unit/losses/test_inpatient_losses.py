@@ -17,21 +17,9 @@ from app.domain.losses.loss import LossChoice, SummedLoss
 from app.domain.rules.rule import TableRule, apply_to_codes
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
+from app.samples.published_tables import table
 
-ROWS = [
-    ("13053", "28", "Russian", "HD"),
-    ("13068", "29", "American", "HD"),
-    ("13068", "21", "Japanese", "VI"),
-    ("13053", "23", "American", "VI"),
-    ("14853", "50", "Indian", "C"),
-    ("14853", "55", "Russian", "HD"),
-    ("14850", "47", "American", "VI"),
-    ("14850", "49", "American", "VI"),
-    ("13053", "31", "American", "C"),
-    ("13053", "37", "Indian", "C"),
-    ("13068", "36", "Japanese", "C"),
-    ("13068", "35", "American", "C"),
-]
+ROWS = table("inpatients").rows
 
 
 def inpatients() -> Table:

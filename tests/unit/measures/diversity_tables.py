@@ -8,23 +8,10 @@ from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
+from app.samples import published_tables
 
 HD, VI, C = "heart disease", "viral infection", "cancer"
-
-ROWS = [
-    ("13053", "28", "Russian", HD),
-    ("13068", "29", "American", HD),
-    ("13068", "21", "Japanese", VI),
-    ("13053", "23", "American", VI),
-    ("14853", "50", "Indian", C),
-    ("14853", "55", "Russian", HD),
-    ("14850", "47", "American", VI),
-    ("14850", "49", "American", VI),
-    ("13053", "31", "American", C),
-    ("13053", "37", "Indian", C),
-    ("13068", "36", "Japanese", C),
-    ("13068", "35", "American", C),
-]
+ROWS = published_tables.table("inpatients").rows
 
 
 def hierarchy(rows):
