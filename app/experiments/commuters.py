@@ -111,7 +111,6 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
     return Report(
         id=name,
         title=f"Mean commute{short}, cells within {limit} miles",
-        source=f"Machanavajjhala (2008), figure {figure}",
         setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by a reference sample on "
         f"the whole domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
         tables=(

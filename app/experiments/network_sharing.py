@@ -20,7 +20,6 @@ from app.domain.networks.trust import risk_weights
 from app.domain.search.recommendations import Invitations, recommendations
 from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
-CHAPTER: Final = "Fouad (2012), section 7"
 STUDY: Final = json.loads(Path(__file__).with_name("user_study.json").read_text())
 """Percentages of tables 7.1 to 7.4; of trust: always, under conditions, never."""
 TRUST: Final = {name: (2 * always + sometimes) / 100 - 1 for name, always, sometimes, _ in STUDY["trust"]}
@@ -64,7 +63,7 @@ def study(effort: Effort) -> Report:
         ),
     )  # fmt: skip
     setting = "some 300 users of four continents; percentages are rounded, and ages overlap at their ends"
-    return Report("N2", "A study of users of networks", f"{CHAPTER}.6", setting, tables, (), claims)
+    return Report("N2", "A study of users of networks", setting, tables, (), claims)
 
 
 def leakage(effort: Effort) -> Report:
@@ -105,7 +104,7 @@ def leakage(effort: Effort) -> Report:
         + ", ".join(f"{own:.3f} of a {name}" for name, own in zip(TRUST, WEIGHTS, strict=True))
         + "; edges are undirected"
     )
-    return Report("N4", "Leakage with time", f"{CHAPTER}.3", setting, tables, (picture,), claims)
+    return Report("N4", "Leakage with time", setting, tables, (picture,), claims)
 
 
 def _leaked(graph: Graph, owners: Longs, kernel: Kernel) -> tuple[Floats, float]:
@@ -260,8 +259,7 @@ def algorithms(effort: Effort) -> Report:
         "few attributes, as all answers are enumerated"
     )
     table = ResultTable("Means over pairs; risks where every answer has one", columns, tuple(rows))
-    source = "Fouad (2012), section 7.7, figure 7.3"
-    return Report("N1", "Answers by Modified-Aggregate, and the best", source, setting, (table,), (), claims)
+    return Report("N1", "Answers by Modified-Aggregate, and the best", setting, (table,), (), claims)
 
 
 def _at_distance_two(graph: Graph, many: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -356,4 +354,4 @@ def friends_in_common(effort: Effort) -> Report:
         ),
     )  # fmt: skip
     setting = f"{KNOWN} attributes over binary trees of heights 1 to {MOST_HEIGHT}; cap {CAP}; λ = κ = 1"
-    return Report("N3", "Friends in common", f"{CHAPTER}.5", setting, (table,), (), claims)
+    return Report("N3", "Friends in common", setting, (table,), (), claims)
