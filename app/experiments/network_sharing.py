@@ -130,10 +130,12 @@ def _read(path: Path) -> Graph:
     """The reader's own network: two friends in the first two columns of a CSV with a header."""
     try:
         rows = np.loadtxt(path, str, delimiter=",", skiprows=1, usecols=(0, 1), ndmin=2, encoding="utf-8")
+        if not rows.size:
+            raise ValueError("a header alone")
     except (OSError, ValueError) as error:
         raise InvalidInput.of(
             "--networks", "unreadable", f"{path.name} cannot be read as a network.",
-            "Give a CSV with a header, whose first two columns are two friends.",
+            "Give a CSV with a header and rows, whose first two columns are two friends.",
         ) from error  # fmt: skip
     people, ends = np.unique(rows.reshape(-1), return_inverse=True)
     return graph_of_edges(len(people), *ends.reshape(-1, 2).T)

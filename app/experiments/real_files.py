@@ -13,7 +13,7 @@ from app.experiments.census_extract import SEVEN_VARIABLES, VARIABLES, read_extr
 
 @dataclass(frozen=True)
 class RealFiles:
-    """Files for experiments or groups; ``read`` makes of them a ``field`` of an effort, which is an option, too."""
+    """Files for experiments or groups; ``read`` makes a ``field`` of an effort of them, as an option does."""
 
     names: tuple[str, ...]
     field: str
