@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _OF_CENSUS: Final = ("X14", "B")
 """How the experiments begin that take an extract of a census with six attributes; those of seven: an R."""
-LEAST_RECORDS: Final = 100
 _OF_CASE_STUDY: Final = {"X4", "X5", "X6", "X7"}
 
 
@@ -182,13 +181,13 @@ def _tasks(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> 
             raise SystemExit("privacy-risk: --census is for X14 and B1 to B10, or for R0 to R6")
         variables = SEVEN_VARIABLES if is_seven else VARIABLES
         census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
-        if not is_seven and (len(census.salaries) < LEAST_RECORDS or census.sizes[-1] < 2):
-            fault = f"The extract has fewer than {LEAST_RECORDS} records, or a single salary."
+        if not is_seven and (len(census.salaries) < 100 or census.sizes[-1] < 2):
+            fault = "The extract has fewer than 100 records, or a single salary."
             raise InvalidInput.of("--census", "too-small", fault, "Give more records, of several salaries.")
     if arguments.data is not None and not arguments.data.is_dir():
         raise SystemExit(f"privacy-risk: --data {arguments.data} is no folder")
-    cells = Cells(None if arguments.output is None else arguments.output / "cells", _say)
-    effort = replace(size, census=census, cells=cells, commuters=arguments.commuters,
+    folder = None if arguments.output is None else arguments.output / "cells"
+    effort = replace(size, census=census, cells=Cells(folder, _say), commuters=arguments.commuters,
                      places=arguments.places, networks=tuple(arguments.networks))  # fmt: skip
     tasks: list[Task] = []
     for experiment in experiments:

@@ -75,8 +75,7 @@ def read_extract(
     variables
         The attributes, with these names.
     published
-        Of a data set as it is published: records with a missing value are left out, and an attribute with
-        texts has its values in the order of the alphabet.
+        Records with a missing value are left out, and texts numbered in the order of the alphabet.
 
     The values are whole numbers: codes as they are delivered, in their order. InvalidInput naming the
     attribute and the line for what is none, for too many values, and for columns that are not there.

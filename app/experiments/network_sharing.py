@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -129,10 +130,9 @@ def _leaked(graph: Graph, owners: Longs, kernel: Kernel) -> tuple[Floats, float]
 def _read(path: Path) -> Graph:
     """The reader's own network: two friends in the first two columns of a CSV with a header."""
     try:
-        rows = np.loadtxt(path, str, delimiter=",", skiprows=1, usecols=(0, 1), ndmin=2, encoding="utf-8")
-        if not rows.size:
-            raise ValueError("a header alone")
-    except (OSError, ValueError) as error:
+        with warnings.catch_warnings(action="error"):
+            rows = np.loadtxt(path, str, delimiter=",", skiprows=1, usecols=(0, 1), ndmin=2, encoding="utf-8")
+    except (OSError, ValueError, UserWarning) as error:
         raise InvalidInput.of(
             "--networks", "unreadable", f"{path.name} cannot be read as a network.",
             "Give a CSV with a header and rows, whose first two columns are two friends.",

@@ -104,10 +104,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Codes of everybody, one element per person; the first ``n_members`` are the members.
-
-    ``city`` and ``race`` count within :data:`PLACES` and :data:`RACE_LABELS`, ``income`` is in thousands.
-    """
+    """Codes of everybody, one element per person; the first ``n_members`` are the members."""
 
     n_members: int
     number: npt.NDArray[np.int64]
