@@ -157,7 +157,7 @@ def _list(experiments: Sequence[Experiment], is_json: bool) -> None:
 
 
 def _tasks(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> list[Task]:
-    """What to run; options are checked and files of people read before anything is computed."""
+    """What to run; InvalidInput or SystemExit for options and files of people that do not fit."""
     from app.experiments.case_study import ENTITIES, MEMBERS
     from app.experiments.cells import Cells
     from app.experiments.census_extract import SEVEN_VARIABLES, VARIABLES, read_extract

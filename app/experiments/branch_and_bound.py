@@ -17,7 +17,7 @@ from app.experiments.report import Effort, Picture, Report, ResultTable, curves,
 from app.experiments.solving import context_at, score, solve
 
 BUDGET_SHARE = 0.1
-SAMPLED = 2_000  # members of the case study: branch and bound takes milliseconds for each
+SAMPLED = 1_000  # members of the case study: branch and bound takes milliseconds for each
 SOLVERS = ("enumeration", "branch and bound", "truncated")
 
 

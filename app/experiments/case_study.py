@@ -27,10 +27,10 @@ def case_study(seed: int, n_members: int, n_entities: int) -> SearchContext:
     people = sample.draw(n_members, n_entities, sample.SEED + seed)
     days = leaf_range(*(day.isoformat() for day in sample.BIRTH_DATES))
     races = [[race, group] for group, own in sample.RACES.items() for race in own]
-    city, race, income = map(Hierarchy.from_rows, (sample.city_rows(), races, sample.income_rows()))
+    incomes = sample.income_rows()
+    city, race, income = map(Hierarchy.from_rows, (sample.city_rows(), races, incomes))
     trees = city, race, dates(days), income
-    cities, incomes = ([row[0] for row in own] for own in (sample.city_rows(), sample.income_rows()))
-    labels = cities, sample.RACE_LABELS, days, incomes
+    labels = [row[0] for row in sample.city_rows()], sample.RACE_LABELS, days, [own[0] for own in incomes]
     born = (people.birth - people.birth.dtype.type(days[0])).astype(np.int64)
     codes = people.city, people.race, born, people.income
     nodes = [tree.encode(own)[0][code] for tree, own, code in zip(trees, labels, codes, strict=True)]
