@@ -34,7 +34,7 @@ _OF_CASE_STUDY: Final = {"X4", "X5", "X6", "X7"}
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Declare the command."""
     # Imported here, and below: no other command needs the experiments.
-    from app.experiments.catalogue import groups
+    from app.experiments import groups
 
     parser = commands.add_parser(
         "experiment",
@@ -151,8 +151,7 @@ def _list(experiments: Sequence[Experiment], is_json: bool) -> None:
         return
     for own in documents:
         print("{id:4}{seconds:4} s  {source}\n{blank:12}{question}".format(blank="", **own))
-        if own["files"]:
-            print(f"{'':12}--data: {own['files']}")
+        print(f"{'':12}--data: {own['files']}\n" if own["files"] else "", end="")
     print(f"{sum(own.seconds for own in experiments)} s of one processor in all, on generated data")
 
 
@@ -183,7 +182,7 @@ def _tasks(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> 
         census = read_extract(arguments.census, tuple(arguments.census_columns), variables)
         if not is_seven and (len(census.salaries) < 100 or census.sizes[-1] < 2):
             fault = "The extract has fewer than 100 records, or a single salary."
-            raise InvalidInput.of("--census", "too-small", fault, "Give more records, of several salaries.")
+            raise InvalidInput.of("--census", "too-small", fault, "Give a larger one.")
     if arguments.data is not None and not arguments.data.is_dir():
         raise SystemExit(f"privacy-risk: --data {arguments.data} is no folder")
     folder = None if arguments.output is None else arguments.output / "cells"

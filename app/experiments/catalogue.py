@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Callable, Mapping
-from itertools import groupby
-from pathlib import Path
 from typing import Final
 
 from app.domain.errors import InvalidInput
 from app.experiments import (
+    ENTRIES,
     aggregate_objective,
     audited_mechanisms,
     branch_and_bound,
@@ -21,6 +19,7 @@ from app.experiments import (
     frontier_share,
     genetic_risk,
     genetic_time,
+    groups,
     growing_attributes,
     k_anonymity,
     likeness_figures,
@@ -93,17 +92,8 @@ _RUNS: Final[Mapping[str, Callable[[Effort], Report]]] = {
     "N3": network_sharing.friends_in_common,
     "N4": network_sharing.leakage,
 }
-EXPERIMENTS: Final = tuple(
-    Experiment(run=_RUNS[own["id"]], **own)
-    for own in json.loads(Path(__file__).with_name("catalogue.json").read_text("utf-8"))
-)
+EXPERIMENTS: Final = tuple(Experiment(run=_RUNS[own["id"]], **own) for own in ENTRIES)
 ALL: Final = "all"
-
-
-def groups() -> tuple[str, ...]:
-    """First and last name of every group of experiments, in the order of the catalogue."""
-    ids = [experiment.id for experiment in EXPERIMENTS]
-    return tuple(f"{own[0]} to {own[-1]}" for own in (list(g) for _, g in groupby(ids, key=lambda i: i[0])))
 
 
 def chosen(names: tuple[str, ...]) -> tuple[Experiment, ...]:

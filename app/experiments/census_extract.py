@@ -84,7 +84,7 @@ def read_extract(
     is_fixed = all(_POSITIONS.fullmatch(where) for where in places.values())
     try:
         lines = _fields(path, places) if is_fixed else _cells(path, places)
-        return _census(tuple(variables), _coded(list(lines)) if published else lines)
+        return _census(tuple(variables), _coded(lines) if published else lines)
     except (UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise InvalidInput.of(
             "/census",
@@ -122,9 +122,9 @@ def _census(attributes: tuple[str, ...], lines: Iterator[tuple[int, list[str]]])
     return Census(tuple(numbered), sizes)
 
 
-def _coded(lines: list[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+def _coded(lines: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
     """Whole records, with the place of each text in place of it."""
-    cells = [(number, [cell.strip() for cell in own]) for number, own in lines]
+    cells = ((number, [cell.strip() for cell in own]) for number, own in lines)
     whole = [(number, own) for number, own in cells if not _MISSING & set(own)]
     for j, values in enumerate(map(set, zip(*(own for _, own in whole), strict=True))):
         if not all(value.isdecimal() for value in values):

@@ -81,7 +81,6 @@ class Report:
     pictures: tuple[Picture, ...]
     claims: tuple[Claim, ...]
     source: str = ""
-    """Papers with their figures or tables, as the catalogue has them."""
     data: str = "generated, or printed in the source"
     """Which files it is about, or that there are none."""
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from app.cli.program import run
-from app.experiments import catalogue
+from app.experiments import catalogue, groups
 from app.experiments.catalogue import EXPERIMENTS, chosen
 from app.experiments.real_files import REAL_FILES, real_files
 from app.experiments.report import Effort, Experiment, Report, ResultTable
@@ -128,7 +128,7 @@ def test_help_names_the_groups_of_the_catalogue(capsys: pytest.CaptureFixture[st
     with pytest.raises(SystemExit):
         run(["experiment", "--help"], None)
     said = " ".join(capsys.readouterr().out.split())
-    assert all(group in said for group in catalogue.groups())
+    assert all(group in said for group in groups())
 
 
 # --- real data -------------------------------------------------------------------------------------------
