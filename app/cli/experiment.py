@@ -138,7 +138,6 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
 
 
 def _list(experiments: Sequence[Experiment], is_json: bool) -> None:
-    """Say what there is: one JSON object, or a few lines for each."""
     from app.experiments.real_files import real_files
 
     documents = [
@@ -170,10 +169,9 @@ def _tasks(experiments: Sequence[Experiment], arguments: argparse.Namespace) -> 
         if size != Effort() or not _OF_CASE_STUDY.issuperset(own.id for own in experiments):
             raise SystemExit("privacy-risk: --full-size is for X4 to X7, and sets seeds, records, entities")
         size = Effort(1, MEMBERS, ENTITIES, case_study=True)
-    if arguments.places is not None and arguments.commuters is None:
-        raise SystemExit("privacy-risk: --places is of the table that --commuters names")
-    if arguments.census_columns and arguments.census is None:
-        raise SystemExit("privacy-risk: --census-columns is of the file that --census names")
+    for option, of in (("places", "commuters"), ("census_columns", "census")):
+        if getattr(arguments, option) and not getattr(arguments, of):
+            raise SystemExit(f"privacy-risk: --{option.replace('_', '-')} is of the table that --{of} names")
     if arguments.census is not None:
         is_seven = all(own.id.startswith("R") for own in experiments)
         if not is_seven and not all(own.id.startswith(_OF_CENSUS) for own in experiments):

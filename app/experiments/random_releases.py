@@ -57,8 +57,7 @@ def run(effort: Effort) -> Report:
 def _published_record(effort: Effort) -> Claim:
     """What the paper computes of one member, who is the first."""
     context = context_at(0, effort)
-    rule = TableRule((0,) * context.table.n_attributes)
-    of = score(context.table, rule, context.dictionary, context.sensitivity).records
+    of = score(context.table, TableRule((0,) * 4), context.dictionary, context.sensitivity).records
     found = f"{of.counts[0]} people, loss {of.loss[0]:.6f}, utility {of.utility[0]:g}"
     text = "The paper's record has 7 consistent people, a loss of 1.004098 and a utility of 13"
     return exact(text, found == "7 people, loss 1.004098, utility 13", found)

@@ -51,4 +51,4 @@ def real_data(files: RealFiles, folder: Path) -> tuple[Any, str]:
     if not paths:
         return None, f"generated, for there is no {files.pattern} below {folder}"
     names = ", ".join(str(path.relative_to(folder)) for path in paths)
-    return files.read(tuple(paths)), f"{files.described} ({names})"
+    return files.read(paths), f"{files.described} ({names})"

@@ -82,7 +82,6 @@ class Report:
     claims: tuple[Claim, ...]
     source: str = ""
     data: str = "generated, or printed in the source"
-    """Which files it is about, or that there are none."""
 
     @property
     def holds(self) -> bool:

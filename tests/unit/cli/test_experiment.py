@@ -192,7 +192,7 @@ def test_a_file_with_other_columns_is_refused_with_them_and_the_way_to_map_them(
     ("argv", "said"),
     [
         (["X4", "--data", "nowhere"], "nowhere is no folder"),
-        (["X4", "--census-columns", "age=AGE"], "of the file that --census names"),
+        (["X4", "--census-columns", "age=AGE"], "--census-columns is of the table that --census names"),
         (["X4", "N4", "--full-size"], "for X4 to X7"),
         (["X4", "--full-size", "--records", "10"], "sets seeds, records, entities"),
     ],
