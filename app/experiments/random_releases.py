@@ -13,7 +13,7 @@ from app.experiments.report import Claim, Effort, Picture, Report, ResultTable, 
 from app.experiments.solving import context_at, random_record_rule, random_table_rule, score
 
 RULES = 100
-RULES_OF_MILLIONS = 8
+RULES_OF_MILLIONS = 6
 LEAF_WEIGHTS = (0.3, 0.4, 0.5, 0.75)
 KINDS = ("full-domain", "records at a common rate", "independent random nodes")
 
