@@ -72,7 +72,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X13",
         title="The aggregate objective against the least risk at its utility",
-        source="Fouad (2012), figure 5.1",
         setting=f"risks: {effort.records} records against {effort.entities} entities, κ = 1; times: one "
         f"record, attributes of height {HEIGHT}, λ = {TRADE_OFF_OF_TIMES:g}, minimum cuts; threshold searches"
         f" at the aggregate's utility and at half of the most; means of {effort.seeds} seeds",

@@ -144,7 +144,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="D5",
         title="Audits of what is called differentially private",
-        source="Clopper and Pearson (1934); the hockey-stick divergence of exact laws",
         setting=f"{min(runs.values()):,} to {max(runs.values()):,} releases of each table, seeded; all tests "
         f"of a mechanism err with at most {ERROR:g}. Not refuted is no proof.",
         tables=(

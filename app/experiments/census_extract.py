@@ -44,6 +44,7 @@ _COLUMN: Final = re.compile(r"(?P<attribute>[a-z]+)=(?P<where>[^=]+)")
 _POSITIONS: Final = re.compile(r"([1-9][0-9]{0,5})(?:-([1-9][0-9]{0,5}))?")
 
 
+_MISSING: Final = frozenset({"", "N", "NA", "?"})
 _WHY: Final = {UnicodeDecodeError: "it is no text in UTF-8", csv.Error: "it is no CSV"}
 
 
@@ -56,7 +57,11 @@ class _Positions:
 
 
 def read_extract(
-    path: Path, columns: tuple[str, ...] = (), variables: Mapping[str, str] = VARIABLES
+    path: Path,
+    columns: tuple[str, ...] = (),
+    variables: Mapping[str, str] = VARIABLES,
+    *,
+    published: bool = False,
 ) -> Census:
     """The records of an extract.
 
@@ -69,6 +74,8 @@ def read_extract(
         from 1 as codebooks do; of all attributes, or of none: then it is a CSV with IPUMS's names.
     variables
         The attributes, with these names.
+    published
+        Records with a missing value are left out, and texts numbered in the order of the alphabet.
 
     The values are whole numbers: codes as they are delivered, in their order. InvalidInput naming the
     attribute and the line for what is none, for too many values, and for columns that are not there.
@@ -76,7 +83,8 @@ def read_extract(
     places = _places(columns, variables)
     is_fixed = all(_POSITIONS.fullmatch(where) for where in places.values())
     try:
-        return _census(tuple(variables), _fields(path, places) if is_fixed else _cells(path, places))
+        lines = _fields(path, places) if is_fixed else _cells(path, places)
+        return _census(tuple(variables), _coded(lines) if published else lines)
     except (UnicodeDecodeError, EOFError, zlib.error, csv.Error) as error:
         raise InvalidInput.of(
             "/census",
@@ -112,6 +120,18 @@ def _census(attributes: tuple[str, ...], lines: Iterator[tuple[int, list[str]]])
                 "Put the values into classes first, and give the column of the classes.",
             )
     return Census(tuple(numbered), sizes)
+
+
+def _coded(lines: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """Whole records, with the place of each text in place of it."""
+    cells = ((number, [cell.strip() for cell in own]) for number, own in lines)
+    whole = [(number, own) for number, own in cells if not _MISSING & set(own)]
+    for j, values in enumerate(map(set, zip(*(own for _, own in whole), strict=True))):
+        if not all(value.isdecimal() for value in values):
+            place = {value: str(i) for i, value in enumerate(sorted(values))}
+            for _, own in whole:
+                own[j] = place[own[j]]
+    return iter(whole)
 
 
 def _places(columns: tuple[str, ...], variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -189,14 +209,14 @@ def _positions(where: str, attribute: str) -> _Positions:
 def _cells(path: Path, places: Mapping[str, str]) -> Iterator[tuple[int, list[str]]]:
     """Per record of a CSV the number of its line and its cells."""
     reader = csv.reader(_text(path))
-    header = next(reader, [])
+    header = [name.strip() for name in next(reader, [])]
     missing = [where for where in places.values() if header.count(where) != 1]
     if missing:
         raise InvalidInput.of(
             "/census",
             "missing-columns",
             f"The header does not have each of {', '.join(missing)} once.",
-            "Name the columns by --census-columns age=… gender=… and so on.",
+            f"Give --census FILE with --census-columns {' '.join(f'{own}=…' for own in places)}.",
         )
     order = [header.index(where) for where in places.values()]
     for cells in reader:

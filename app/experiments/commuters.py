@@ -110,7 +110,6 @@ def _report(name: str, effort: Effort, limit: int, below: float, figure: str) ->
     return Report(
         id=name,
         title=f"Mean commute{short}, cells within {limit} miles",
-        source=f"Machanavajjhala (2008), figure {figure}",
         setting=f"{described}; {effort.seeds} seeds; ε = {EPSILON}, δ = {DELTA:g} by a reference sample on "
         f"the whole domain, empty cells kept by public probabilities from {LEAST_INCLUSION}",
         tables=(
@@ -258,12 +257,14 @@ def _read(effort: Effort, limit: int, rng: np.random.Generator) -> _State:
     try:
         with path.open(newline="") as file:
             rows = [(row[-4], row[-3], int(row[-2]), float(row[-1])) for row in list(csv.reader(file))[1:]]
+        if not rows:
+            raise ValueError("a header alone")
     except (OSError, ValueError, IndexError) as error:
         raise InvalidInput.of(
             "--commuters",
             "unreadable",
-            "The table of commuters cannot be read.",
-            "Give a CSV with a header, whose last four columns are home, work, workers and metres.",
+            f"{path.name} cannot be read as a table of commuters.",
+            "Give a CSV with a header and rows, whose last four columns are home, work, workers and metres.",
         ) from error
     miles = np.sort(np.array([metres / METRES_PER_MILE for *_, metres in rows]))
     cells = len({home for home, *_ in rows})

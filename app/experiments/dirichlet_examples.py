@@ -44,7 +44,6 @@ def constants(_: Effort) -> Report:
     return Report(
         id="S1",
         title="Prior per cell for a million people over ten thousand cells",
-        source="Machanavajjhala (2008), table 4.1",
         setting=f"n = m = {_N:,}, {_CELLS:,} cells, δ = {_DELTA:g}",
         tables=(
             ResultTable(
@@ -92,7 +91,6 @@ def capital(_: Effort) -> Report:
     return Report(
         id="S6",
         title="A capital's commuters over all blocks of the country",
-        source="Machanavajjhala (2008), section 4.5.2",
         setting=f"n = m = {_N:,}, {cells:,} cells, ε = ln 50, δ = {_DELTA:g}",
         tables=(
             ResultTable(
@@ -144,7 +142,6 @@ def failing_claims(_: Effort) -> Report:
     return Report(
         id="S7",
         title="Claims of the chapter that fail as printed",
-        source="Machanavajjhala (2008), algorithm 4, theorems 4.2, 4.3 and 4.5",
         setting="exact enumeration of small tables, and proven bounds",
         tables=(
             ResultTable(

@@ -48,15 +48,15 @@ Figure = Mapping[int, Floats]
 
 def complete(effort: Effort) -> Report:
     """L1: groups with a single value."""
-    return _homogeneous("L1", "All of a group have one salary class", "table 3.9", 1.0, effort)
+    return _homogeneous("L1", "All of a group have one salary class", 1.0, effort)
 
 
 def near(effort: Effort) -> Report:
     """L2: groups in which one value has 95 % or more."""
-    return _homogeneous("L2", "Nearly all of a group have one salary class", "table 3.11", 0.95, effort)
+    return _homogeneous("L2", "Nearly all of a group have one salary class", 0.95, effort)
 
 
-def _homogeneous(name: str, title: str, item: str, theta: float, effort: Effort) -> Report:
+def _homogeneous(name: str, title: str, theta: float, effort: Effort) -> Report:
     data, rows, are_minimal = adult(effort, max(KS)), [], True
     for k in KS:
         judge, rules, _ = minimal(data.table(5, SALARY), KAnonymity(k))
@@ -90,8 +90,7 @@ def _homogeneous(name: str, title: str, item: str, theta: float, effort: Effort)
     shown = ResultTable(f"Groups in which one value has {theta:.0%} or more", columns, tuple(rows))
     lines = curves(columns[1:4], KS, np.array(rows)[:, 1:4])
     picture = Picture(f"{name.lower()}-groups", title, "k", "number", lines)
-    source = f"Machanavajjhala (2008), {item}"
-    return Report(name, title, source, data.name, (shown,), (picture,), tuple(claims))
+    return Report(name, title, data.name, (shown,), (picture,), tuple(claims))
 
 
 def times(effort: Effort) -> Report:
@@ -114,7 +113,7 @@ def times(effort: Effort) -> Report:
     shown = ResultTable(title, ("quasi-identifiers", "rules", "distinct records", *each), tuple(rows))
     lines = curves([*MODELS][:2], np.array(rows)[:, 0], np.array(rows)[:, [5, 8]])
     return Report(
-        "L3", title, "Machanavajjhala (2008), figure 3.1", f"{data.name}; processor time, none claimed",
+        "L3", title, f"{data.name}; processor time, none claimed",
         (shown,), (Picture("l3-time", title, "quasi-identifiers", "seconds", lines),), (claim,),
     )  # fmt: skip
 
@@ -122,7 +121,7 @@ def times(effort: Effort) -> Report:
 def heights(effort: Effort) -> Report:
     """L4: the least height."""
     setting, figure, _ = _samples(effort, (*SETS, 7), 0)
-    return _report("L4", "Least height", "3.3", setting, figure, [_mostly(EQUAL_HEIGHTS, figure, 1.0)])
+    return _report("L4", "Least height", setting, figure, [_mostly(EQUAL_HEIGHTS, figure, 1.0)])
 
 
 def group_sizes(effort: Effort) -> Report:
@@ -135,27 +134,27 @@ def group_sizes(effort: Effort) -> Report:
     evidence = f"{size:,.0f} in the mean at height {height:.0f}, the most of {len(rules)} tables"
     comparable = _mostly("The best tables for k and ℓ often have comparable groups", figure, COMPARABLE)
     claims = [qualitative(text, size > HUGE, evidence), comparable]
-    return _report("L5", "Least average group size", "3.4", setting, figure, claims)
+    return _report("L5", "Least average group size", setting, figure, claims)
 
 
 def discernibilities(effort: Effort) -> Report:
     """L6: the least discernibility."""
     setting, figure, _ = _samples(effort, (*SETS, 7), 2)
     claim = _mostly("The best tables for k and ℓ often have comparable discernibility", figure, COMPARABLE)
-    return _report("L6", "Least discernibility", "3.5", setting, figure, [claim])
+    return _report("L6", "Least discernibility", setting, figure, [claim])
 
 
 def divergences(effort: Effort) -> Report:
     """L7: the least divergence, of three and four quasi-identifiers."""
-    return _divergences("L7", "3.6", SETS[:2], effort)
+    return _divergences("L7", SETS[:2], effort)
 
 
 def more_divergences(effort: Effort) -> Report:
     """L8: the least divergence, of five quasi-identifiers."""
-    return _divergences("L8", "3.7", SETS[2:], effort)
+    return _divergences("L8", SETS[2:], effort)
 
 
-def _divergences(name: str, number: str, sets: Sequence[int], effort: Effort) -> Report:
+def _divergences(name: str, sets: Sequence[int], effort: Effort) -> Report:
     setting, figure, bases = _samples(effort, sets, 3)
     shares = np.concatenate([own / bases[n][:, None, None] for n, own in figure.items()]).mean(axis=0)
     last, six = shares[ENTROPY:, UP_TO_SIX:], shares[:, UP_TO_SIX - 1]
@@ -170,7 +169,7 @@ def _divergences(name: str, number: str, sets: Sequence[int], effort: Effort) ->
             bool(six[RECURSIVE] < six[ENTROPY] * LESS), f"{six[RECURSIVE]:.3f} and {six[ENTROPY]:.3f} of it",
         ),
     ]  # fmt: skip
-    return _report(name, "Least KL divergence in nats", number, setting, figure, claims, bases)
+    return _report(name, "Least KL divergence in nats", setting, figure, claims, bases)
 
 
 def whole_table(effort: Effort) -> Report:
@@ -195,7 +194,7 @@ def whole_table(effort: Effort) -> Report:
         same += [[n, round(float(base[0]), 6)] in PUBLISHED["bases"] for n, base in bases.items()]
         claims.append(_as_published(same))
     table = ResultTable("Least losses", ("quasi-identifiers", "k, ℓ", "model", *KINDS), tuple(rows))
-    return _report("L9", "Least KL divergence in nats", "3.8", data.name, figure, claims, bases, table)
+    return _report("L9", "Least KL divergence in nats", data.name, figure, claims, bases, table)
 
 
 def limits(effort: Effort) -> Report:
@@ -226,7 +225,7 @@ def limits(effort: Effort) -> Report:
     each = ((f"least c, ℓ = {t}", c) for t, c in least_c.items())
     rows = (("values", values), ("effective values", most), *each)
     shown = ResultTable("All records together", ("measure", "value"), rows)
-    return Report("L10", "Limits", "Machanavajjhala (2008), section 3.6", data.name, (shown,), (), claims)
+    return Report("L10", "Limits", data.name, (shown,), (), claims)
 
 
 def minimal(table: Table, criterion: Criterion) -> tuple[Judge, tuple[Levels, ...], int]:
@@ -300,7 +299,7 @@ def _recursive(figure: Figure) -> Claim:
 
 
 def _report(
-    name: str, title: str, number: str, setting: str, figure: Figure, claims: Sequence[Claim],
+    name: str, title: str, setting: str, figure: Figure, claims: Sequence[Claim],
     bases: Figure | None = None, *more: ResultTable,
 ) -> Report:  # fmt: skip
     """Means over samples, with what is provable of all least losses."""
@@ -313,5 +312,5 @@ def _report(
             y, names = np.column_stack([y, np.full(len(T), bases[n].mean())]), [*names, "all suppressed"]
         tables.append(ResultTable.of(label, ("k, ℓ", *names), T, y))
         pictures.append(Picture(f"{name.lower()}-{n}", label, "k, ℓ", title, curves(names, T, y)))
-    provable, source = exact(text, holds, f"for k and ℓ of {T}"), f"Machanavajjhala (2008), figure {number}"
-    return Report(name, title, source, setting, (*tables, *more), tuple(pictures), (provable, *claims))
+    provable = exact(text, holds, f"for k and ℓ of {T}")
+    return Report(name, title, setting, (*tables, *more), tuple(pictures), (provable, *claims))

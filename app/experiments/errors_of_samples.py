@@ -28,21 +28,20 @@ STANDARD_ERRORS: Final = 5.0
 
 def education(effort: Effort) -> Report:
     """Of education."""
-    return _report("R2", "Wang et al. (2012), figure 3", EDUCATION, effort)
+    return _report("R2", EDUCATION, effort)
 
 
 def occupation(effort: Effort) -> Report:
     """Of occupation."""
-    return _report("R4", "Wang et al. (2012), figure 5", OCCUPATION, effort)
+    return _report("R4", OCCUPATION, effort)
 
 
-def _report(name: str, source: str, sensitive: int, effort: Effort) -> Report:
+def _report(name: str, sensitive: int, effort: Effort) -> Report:
     pooled = tuple(PooledErrors(own, name, effort.cells) for own in base_tables(effort, sensitive))
     found = _found(pooled, effort)
     return Report(
         id=name,
         title=f"Errors of counts of {ATTRIBUTES[sensitive]} after plain perturbation and in copies",
-        source=source,
         setting=f"{named(effort)}, {found.sizes[DEFAULT.table]:,} records, p = 0.5, ε = 0.5, δ = 0.3 unless "
         f"varied; mean of |estimate − count| / count over {PoolQuestion().queries:,} queries. Of the mode "
         "paper, whose samples are of random size, no error is computed: it is drawn like the others",

@@ -35,7 +35,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X3",
         title="Estimated against true risk",
-        source="Lebanon et al. (2009), figure 7c; Fouad (2012), figure 3.3",
         setting=f"{len(found)} random rules on {effort.records} records; estimated dictionary: the records "
         f"themselves; true ones hold them, {VAGUE_SHARE:.0%} of their cells one step vaguer, and others",
         tables=(

@@ -47,7 +47,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X8",
         title="Share of frontier nodes, and the work of top-down search and ARUBA",
-        source="Fouad (2012), figure 4.11a, b",
         setting=f"one record per seed, {effort.seeds} seeds, {effort.entities} entities, heights "
         f"{', '.join(map(str, HEIGHTS))}: {_nodes(HEIGHTS)} nodes; utility = sum of depths; work until the "
         "least risk is known; every risk is a scan of the dictionary",

@@ -62,7 +62,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X12",
         title="Risk of genetic search against ARUBA and k-anonymity",
-        source="Fouad (2012), figure 4.14",
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; population {POPULATION}, {GENERATIONS} generations; "
         "both searches keep the utility of every record",

@@ -62,7 +62,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X11",
         title="Time of genetic search against ARUBA as attributes are added",
-        source="Fouad (2012), figure 4.13",
         setting=f"random instances of attributes of height {HEIGHT}, {effort.entities} entities, means of "
         f"{effort.seeds} seeds; utility = sum of depths, floor half of the most; every risk is a scan of the "
         "dictionary",

@@ -67,7 +67,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X9",
         title="Work of the exact searches as attributes are added",
-        source="Fouad (2012), figure 4.11c, d",
         setting=f"random instances of attributes of height {HEIGHT}, {effort.entities} entities, means of "
         f"{effort.seeds} seeds; utility = sum of depths, floor half of the most; work until the least risk "
         "is known; every risk is a scan of the dictionary",

@@ -32,7 +32,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X2",
         title="k-anonymous rules against rules of least risk",
-        source="Lebanon et al. (2009), figure 7b; Fouad (2012), figure 3.2",
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; record-level rules keep every record's utility",
         tables=(ResultTable.of("Mean risk", ("k", *COLUMNS), ks, risks),),

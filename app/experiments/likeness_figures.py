@@ -105,7 +105,7 @@ class Runs:
 
 
 Answer = Callable[[str, Runs, float], float]
-Titled = tuple[str, str, str]
+Titled = tuple[str, str]
 Axes = tuple[str, Sequence[float]]
 Releases = Callable[[Runs, str, float], Partition | Point]
 
@@ -159,8 +159,7 @@ def _runs(effort: Effort, times: int = 1, correlation: float = CORRELATION) -> l
 
 
 def _report(titled: Titled, runs: list[Runs], panels: Sequence[Panel], *claims: Claim) -> Report:
-    name, title, figure = titled
-    source = "Cao and Karras (2012), " + (f"figure {figure}" if figure else "section 7")
+    name, title = titled
     kept = [own.is_kept for run in runs for own in run.made.values()]
     kept += [own.is_kept for run in runs for own in run.points.values()]
     text = "Every release has all records, a loss from 0 to 1, and what its scheme promises"
@@ -175,7 +174,7 @@ def _report(titled: Titled, runs: list[Runs], panels: Sequence[Panel], *claims: 
     points = tuple((run.seed, *own[:-1]) for run in runs for _, own in sorted(run.points.items()))
     searched = ResultTable("Every release that a search evaluated", ("seed", *Point._fields[:-1]), points)
     shown = (*tables, searched) if points else tuple(tables)
-    return Report(name, title, source, setting, shown, tuple(pictures), (first, *claims))
+    return Report(name, title, setting, shown, tuple(pictures), (first, *claims))
 
 
 def same_distance(effort: Effort) -> Report:
@@ -190,7 +189,7 @@ def same_distance(effort: Effort) -> Report:
         panel.below("BUREL attains the lowest β of releases with its t", "BUREL", *BY_T),
         panel.below("From β = 2 on less than two thirds", "BUREL", *BY_T, factor=2 / 3, first=1),
     )
-    return _report(("B1", "β of releases as close as BUREL's", "4(a)"), runs, [panel], *claims)
+    return _report(("B1", "β of releases as close as BUREL's"), runs, [panel], *claims)
 
 
 def _sought(own: Runs, scheme: str, what: str, limit: float, cost: str) -> Point:
@@ -226,7 +225,7 @@ def given_distance(effort: Effort) -> Report:
         panels[0].below("BUREL attains the lowest β of releases within t", "BUREL", *BY_T[:2]),
         panels[0].below("Likewise within an ordered t", "BUREL, ordered", *BY_T[2:]),
     )
-    return _report(("B2", "β of releases within a t", "4(b)"), runs, panels, *claims)
+    return _report(("B2", "β of releases within a t"), runs, panels, *claims)
 
 
 def given_loss(effort: Effort) -> Report:
@@ -242,7 +241,7 @@ def given_loss(effort: Effort) -> Report:
         beta.below("Then comes the scheme like SABRE", "SABRE-like", "tMondrian"),
         loss.below("BUREL loses no more than the others", *names, factor=1 + 1e-9),
     )
-    return _report(("B3", "β of releases that lose as much", "4(c)"), runs, [beta, loss], *claims)
+    return _report(("B3", "β of releases that lose as much"), runs, [beta, loss], *claims)
 
 
 def _losses_and_times(
@@ -279,13 +278,13 @@ def by_beta(effort: Effort) -> Report:
     buckets = [[len(bucketise(own, as_written(beta)).sizes) for beta in TO_FIVE] for own in totals]
     never = bool((np.diff(buckets) <= 0).all())
     claim = exact("The number of buckets never rises with β", never, f"{buckets[0]}")
-    titled = "B4", "Loss and time by β", "5"
+    titled = "B4", "Loss and time by β"
     return _losses_and_times(titled, runs, "β", -1, lambda own, name, beta: own.at(name, beta), claim)
 
 
 def by_attributes(effort: Effort) -> Report:
     """B5: loss and time by the number of quasi-identifiers."""
-    titled = "B5", "Loss and time by quasi-identifiers", "6"
+    titled = "B5", "Loss and time by quasi-identifiers"
     return _losses_and_times(
         titled, _runs(effort), "quasi-identifiers", 1, lambda own, name, n: own.at(name, 4, n)
     )
@@ -293,7 +292,7 @@ def by_attributes(effort: Effort) -> Report:
 
 def by_records(effort: Effort) -> Report:
     """B6: loss and time by the number of records."""
-    titled = "B6", "Loss and time by records", "7"
+    titled = "B6", "Loss and time by records"
     return _losses_and_times(
         titled, _runs(effort, 5), "fifths of the records", 0, lambda own, name, n: own.at(name, 4, 3, n / 5)
     )
@@ -322,7 +321,7 @@ def queries(effort: Effort) -> Report:
         panels[3].monotone("It falls with the selectivity", -1),
         *(own.below(f"BUREL's error is the least, by {own.x_label}", *BY_BETA) for own in panels),
     )
-    return _report(("B7", "COUNT queries on generalised records", "8"), runs, panels, *claims)
+    return _report(("B7", "COUNT queries on generalised records"), runs, panels, *claims)
 
 
 def _errors(own: Runs, beta: float, attributes: float, predicates: float, share: float) -> dict[str, float]:
@@ -364,7 +363,7 @@ def closeness_and_diversity(effort: Effort) -> Report:
         exact("Classes have as many values as β makes necessary", enough, panel.shown("ℓ", "necessary ℓ")),
         qualitative("ℓ is at least 6, by frequency, too", six, panel.shown("ℓ by frequency")),
     )
-    return _report(("B9", "t and ℓ of BUREL's releases", ""), runs, [panel], *claims)
+    return _report(("B9", "t and ℓ of BUREL's releases"), runs, [panel], *claims)
 
 
 def _necessary(totals: Longs, beta: float) -> int:
@@ -400,7 +399,7 @@ def attacks(effort: Effort) -> Report:
         bayes.below("Naive Bayes gains little on BUREL", "BUREL", FREQUENT, factor=1.2),
         definetti.below("deFinetti's attack gains little on BUREL", "BUREL", "BUREL at random", factor=1.2),
     )
-    titled = "B10", "Attacks on releases of three solvers, nodes as cells", ""
+    titled = "B10", "Attacks on releases of three solvers, nodes as cells"
     return _report(titled, runs, [loss, seconds, bayes, definetti, control], *claims)
 
 

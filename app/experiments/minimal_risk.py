@@ -33,7 +33,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X1",
         title="Least risk against utility floor and dictionary size",
-        source="Lebanon et al. (2009), figure 7a; Fouad (2012), figure 3.1",
         setting=f"{effort.records} records, {effort.entities} entities, mean of {effort.seeds} seeds; "
         "random weights, record-level rules, utility = sum of depths",
         tables=(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,7 +21,6 @@ from app.domain.networks.trust import risk_weights
 from app.domain.search.recommendations import Invitations, recommendations
 from app.experiments.report import Effort, Picture, Report, ResultTable, curves, exact, qualitative
 
-CHAPTER: Final = "Fouad (2012), section 7"
 STUDY: Final = json.loads(Path(__file__).with_name("user_study.json").read_text())
 """Percentages of tables 7.1 to 7.4; of trust: always, under conditions, never."""
 TRUST: Final = {name: (2 * always + sometimes) / 100 - 1 for name, always, sometimes, _ in STUDY["trust"]}
@@ -64,7 +64,7 @@ def study(effort: Effort) -> Report:
         ),
     )  # fmt: skip
     setting = "some 300 users of four continents; percentages are rounded, and ages overlap at their ends"
-    return Report("N2", "A study of users of networks", f"{CHAPTER}.6", setting, tables, (), claims)
+    return Report("N2", "A study of users of networks", setting, tables, (), claims)
 
 
 def leakage(effort: Effort) -> Report:
@@ -105,7 +105,7 @@ def leakage(effort: Effort) -> Report:
         + ", ".join(f"{own:.3f} of a {name}" for name, own in zip(TRUST, WEIGHTS, strict=True))
         + "; edges are undirected"
     )
-    return Report("N4", "Leakage with time", f"{CHAPTER}.3", setting, tables, (picture,), claims)
+    return Report("N4", "Leakage with time", setting, tables, (picture,), claims)
 
 
 def _leaked(graph: Graph, owners: Longs, kernel: Kernel) -> tuple[Floats, float]:
@@ -130,11 +130,12 @@ def _leaked(graph: Graph, owners: Longs, kernel: Kernel) -> tuple[Floats, float]
 def _read(path: Path) -> Graph:
     """The reader's own network: two friends in the first two columns of a CSV with a header."""
     try:
-        rows = np.loadtxt(path, str, delimiter=",", skiprows=1, usecols=(0, 1), ndmin=2, encoding="utf-8")
-    except (OSError, ValueError) as error:
+        with warnings.catch_warnings(action="error"):
+            rows = np.loadtxt(path, str, delimiter=",", skiprows=1, usecols=(0, 1), ndmin=2, encoding="utf-8")
+    except (OSError, ValueError, UserWarning) as error:
         raise InvalidInput.of(
             "--networks", "unreadable", f"{path.name} cannot be read as a network.",
-            "Give a CSV with a header, whose first two columns are two friends.",
+            "Give a CSV with a header and rows, whose first two columns are two friends.",
         ) from error  # fmt: skip
     people, ends = np.unique(rows.reshape(-1), return_inverse=True)
     return graph_of_edges(len(people), *ends.reshape(-1, 2).T)
@@ -260,8 +261,7 @@ def algorithms(effort: Effort) -> Report:
         "few attributes, as all answers are enumerated"
     )
     table = ResultTable("Means over pairs; risks where every answer has one", columns, tuple(rows))
-    source = "Fouad (2012), section 7.7, figure 7.3"
-    return Report("N1", "Answers by Modified-Aggregate, and the best", source, setting, (table,), (), claims)
+    return Report("N1", "Answers by Modified-Aggregate, and the best", setting, (table,), (), claims)
 
 
 def _at_distance_two(graph: Graph, many: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -356,4 +356,4 @@ def friends_in_common(effort: Effort) -> Report:
         ),
     )  # fmt: skip
     setting = f"{KNOWN} attributes over binary trees of heights 1 to {MOST_HEIGHT}; cap {CAP}; λ = κ = 1"
-    return Report("N3", "Friends in common", f"{CHAPTER}.5", setting, (table,), (), claims)
+    return Report("N3", "Friends in common", setting, (table,), (), claims)

@@ -65,12 +65,12 @@ _SETTINGS: Final = tuple((own, epsilon) for own in LAMBDAS for epsilon in EPSILO
 
 def education(effort: Effort) -> Report:
     """Of education."""
-    return _report("R5", "Wang et al. (2012), table 4", EDUCATION, 70, _TABLE_4, effort)
+    return _report("R5", EDUCATION, 70, _TABLE_4, effort)
 
 
 def occupation(effort: Effort) -> Report:
     """Of occupation."""
-    return _report("R6", "Wang et al. (2012), table 5", OCCUPATION, 100, _TABLE_5, effort)
+    return _report("R6", OCCUPATION, 100, _TABLE_5, effort)
 
 
 def _exact(groups: Sequence[_Group]) -> Floats:
@@ -107,9 +107,7 @@ def binomial_interval(trials: int, chance: float) -> tuple[int, int]:
     return int(np.searchsorted(up_to, TAIL)), int(np.searchsorted(up_to, 1 - TAIL))
 
 
-def _report(
-    name: str, source: str, sensitive: int, more_than: int, groups: tuple[_Group, ...], effort: Effort
-) -> Report:
+def _report(name: str, sensitive: int, more_than: int, groups: tuple[_Group, ...], effort: Effort) -> Report:
     whole = base_tables(effort, sensitive)[-1]
     counts = whole.counts
     tops = np.maximum.reduceat(counts.counts, counts.starts[:-1])
@@ -120,7 +118,6 @@ def _report(
     return Report(
         id=name,
         title="Shares computed from two counts with Laplace noise",
-        source=source,
         setting=f"{PAIRS} pairs of answers for each λ and ε; λ is of each answer, both cost 2·λ; the "
         f"{LISTED} groups of more than {more_than} records with the greatest share, of {named(effort)} "
         f"of {whole.n_records:,} records too",

@@ -19,14 +19,14 @@ def run(effort: Effort) -> Report:
     mean_steps: Floats = (counts * np.arange(levels)).sum(axis=2) / counts.sum(axis=2)
     overall = mean_steps.sum(axis=1)
     at_full = counts[-1]
+    names = context_at(0, effort).table.attributes
     rows = tuple(
-        (floor, f"A{j + 1}", *counts[floor, j].tolist()) for floor in range(floors) for j in range(attributes)
+        (floor, names[j], *counts[floor, j].tolist()) for floor in range(floors) for j in range(attributes)
     )
     steps = tuple(f"{step} steps" for step in range(levels))
     return Report(
         id="X7",
         title="Generalisation steps in optimal rules",
-        source="Lebanon et al. (2009), figure 11; Fouad (2012), figure 3.8",
         setting=f"{effort.records} records against {effort.entities} entities, {effort.seeds} seeds together",
         tables=(ResultTable("Records by number of steps", ("utility floor", "attribute", *steps), rows),),
         pictures=(
@@ -35,7 +35,7 @@ def run(effort: Effort) -> Report:
                 "Mean generalisation steps by utility floor",
                 "Utility floor",
                 "Mean steps",
-                curves([f"A{j + 1}" for j in range(attributes)], range(floors), mean_steps),
+                curves(names, range(floors), mean_steps),
             ),
         ),
         claims=(

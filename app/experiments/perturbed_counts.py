@@ -61,7 +61,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X14",
         title="COUNT queries on perturbed sensitive values",
-        source="Cao and Karras (2012), figure 9",
         setting=f"{'surrogate census' if own is None else 'census extract'} of {records:,} records, "
         f"{QUERIES:,} queries a point, "
         f"{effort.seeds} seeds; β = 4, five quasi-identifiers, three of them asked about, selectivity 0.1 "

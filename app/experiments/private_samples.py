@@ -201,7 +201,6 @@ def over_epsilon(effort: Effort) -> Report:
     return Report(
         id="D1",
         title="Expected objective over its optimum, by ε",
-        source="Fouad (2012), figure 6.1 (a), of which no numbers are printed",
         setting=f"{_setting(effort)}; sampling rate {rate}",
         tables=(ResultTable.of("Share of the optimum", ("ε", *NAMES), EPSILONS, found),),
         pictures=(
@@ -259,7 +258,6 @@ def over_rates(effort: Effort) -> Report:
     return Report(
         id="D2",
         title="Expected objective over its optimum, by sampling rate",
-        source="Fouad (2012), figure 6.1 (b), of which no numbers are printed",
         setting=f"{_setting(effort)}; 0 where a rate or a table of this size is not allowed",
         tables=(ResultTable.of("Share of the optimum", ("s", *names), RATES, flat),),
         pictures=(

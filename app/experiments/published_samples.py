@@ -53,7 +53,6 @@ def counterexamples(effort: Effort) -> Report:
     return Report(
         id="D3",
         title="The claimed δ of a published mechanism, and the true one",
-        source="Fouad (2012), section 6.4",
         setting="4,000 records of one attribute with two leaves; ε = 0.05, δ = 10⁻⁶, β = 0.96; exact laws",
         tables=(
             ResultTable(
@@ -117,7 +116,6 @@ def utility_against_privacy(effort: Effort) -> Report:
     return Report(
         id="D4",
         title="Why the published claims on utility and on privacy cannot be had together",
-        source="Fouad (2012), section 6.4",
         setting="ε = 1; half of the optimum is claimed of the records that are sampled",
         tables=(
             ResultTable(

@@ -34,7 +34,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="R0",
         title="Frequencies of sensitive values, and the examples in numbers",
-        source="Wang et al. (2012), section 6 and examples 1 to 3 and 5.15",
         setting=f"{named(effort)}, {tables[0].n_records:,} records",
         tables=(
             _frequencies("education", education),

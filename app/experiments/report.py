@@ -76,11 +76,12 @@ class Report:
 
     id: str
     title: str
-    source: str
     setting: str
     tables: tuple[ResultTable, ...]
     pictures: tuple[Picture, ...]
     claims: tuple[Claim, ...]
+    source: str = ""
+    data: str = "generated, or printed in the source"
 
     @property
     def holds(self) -> bool:
@@ -94,6 +95,7 @@ class Report:
             "title": self.title,
             "source": self.source,
             "setting": self.setting,
+            "data": self.data,
             "tables": [
                 {
                     "title": table.title,
@@ -116,7 +118,8 @@ class Effort:
     ``census`` is an extract of the reader's own for the experiments on one. ``cells`` are what was computed
     before. ``commuters`` is a table of the reader's own of home, work, workers and metres, or without metres
     beside the coordinates of its ``places``; ``networks`` are tables of who is a friend of whom, ``adult``
-    is UCI's table.
+    is UCI's table. ``case_study`` lets X4 to X7 take as many people of the sample instead of the synthetic
+    attributes.
     """
 
     seeds: int = 5
@@ -128,11 +131,15 @@ class Effort:
     places: Path | None = None
     networks: tuple[Path, ...] = ()
     adult: Path | None = None
+    case_study: bool = False
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the papers."""
+    """One experiment of the papers; ``seconds`` are of a processor, rounded, on generated data."""
 
     id: str
     run: Callable[[Effort], Report]
+    seconds: int
+    source: str
+    question: str

@@ -57,7 +57,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="X10",
         title="ARUBA, branch and bound and k-anonymity under three risk models",
-        source="Fouad (2012), figure 4.12",
         setting=f"{RULES} random k-anonymous rules per k and seed, {effort.seeds} seeds, {effort.records} "
         f"records against {effort.entities} entities; the others keep every record's utility; cut short: to "
         f"{TRUNCATED_TO:.0%} of the lattice",

@@ -25,6 +25,7 @@ from app.domain.search.solvers import AUTO, Solver
 from app.domain.sensitivity.sensitivity import Family, Sensitivity
 from app.domain.tables.numbers import tie_margin
 from app.domain.tables.table import Table
+from app.experiments.case_study import case_study
 from app.experiments.report import Effort
 from app.experiments.synthetic import Synthetic, generate
 
@@ -36,7 +37,9 @@ def context_of(data: Synthetic, records: int, dictionary: Dictionary, family: Fa
 
 
 def context_at(seed: int, effort: Effort) -> SearchContext:
-    """The first records of a seed's data against all entities."""
+    """The first records of a seed's data against all entities, or members of the case study."""
+    if effort.case_study:
+        return case_study(seed, effort.records, effort.entities)
     data = generate(seed, effort.entities)
     return context_of(data, effort.records, data.dictionary(0, effort.entities), "linear_personal")
 

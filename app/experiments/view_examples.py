@@ -76,7 +76,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="V2",
         title="Worked examples of perfect privacy, and what is printed wrongly",
-        source="Machanavajjhala (2008), section 1.3.1, examples 2.1 to 2.3, figures 2.2 to 2.7",
         setting="nothing is drawn; every verdict is that of the product",
         tables=(
             ResultTable(

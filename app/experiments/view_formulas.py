@@ -57,7 +57,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="V3",
         title="Pairs that are as hard as formulas",
-        source="Machanavajjhala (2008), theorem 2.6 and lemmas 2.7 and 2.8",
         setting=f"{len(every)} pairs of formulas of 2 to {MOST} variables, each of which can be true by "
         "itself; clauses of up to three",
         tables=(

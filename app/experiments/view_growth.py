@@ -142,7 +142,6 @@ def run(effort: Effort) -> Report:
     return Report(
         id="V1",
         title="How the work of a verdict grows with the subgoals",
-        source="Machanavajjhala (2008), figure 2.3 and table 2.1",
         setting=f"relations of three columns that may hold anything, {TRIALS * effort.seeds} pairs of every "
         "way; subgoals of either query; milliseconds are of this machine",
         tables=(*_tables(decided, exponents), *hard_tables(hard)),

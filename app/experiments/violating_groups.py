@@ -20,15 +20,15 @@ COLUMNS: Final = ("% of groups", "% of records", "% of groups, full bound")
 
 def education(effort: Effort) -> Report:
     """Of education."""
-    return _report("R1", "Wang et al. (2012), figure 2", EDUCATION, effort)
+    return _report("R1", EDUCATION, effort)
 
 
 def occupation(effort: Effort) -> Report:
     """Of occupation."""
-    return _report("R3", "Wang et al. (2012), figure 4", OCCUPATION, effort)
+    return _report("R3", OCCUPATION, effort)
 
 
-def _report(name: str, source: str, sensitive: int, effort: Effort) -> Report:
+def _report(name: str, sensitive: int, effort: Effort) -> Report:
     tables = base_tables(effort, sensitive)
     sizes = tuple(own.n_records for own in tables)
     hashes = [data_hash(own) for own in tables]
@@ -44,7 +44,6 @@ def _report(name: str, source: str, sensitive: int, effort: Effort) -> Report:
     return Report(
         id=name,
         title=f"Groups whose {ATTRIBUTES[sensitive]} is too well told after plain perturbation",
-        source=source,
         setting=f"{named(effort)}, {middle.n_records:,} records in {middle.counts.n_classes:,} groups, "
         "p = 0.5, ε = 0.5, δ = 0.3 unless varied; chernoff_simple unless said otherwise",
         tables=tuple(

@@ -61,7 +61,7 @@ EDUCATION: tuple[str, ...] = (
     "Doctorate",
 )
 
-_RACE_LABELS = tuple(race for races in RACES.values() for race in races)
+RACE_LABELS = tuple(race for races in RACES.values() for race in races)
 _RACE_SHARES = (0.58, 0.02, 0.14, 0.02, 0.05, 0.03, 0.05, 0.02, 0.02, 0.02, 0.02, 0.005, 0.01, 0.005, 0.01)
 _EDUCATION_SHARES = (0.09, 0.27, 0.20, 0.10, 0.22, 0.09, 0.03)
 _DAY = np.timedelta64(1, "D")
@@ -103,7 +103,7 @@ class Sample:
 
 
 @dataclass(frozen=True, eq=False)
-class _People:
+class People:
     """Codes of everybody, one element per person; the first ``n_members`` are the members."""
 
     n_members: int
@@ -128,7 +128,7 @@ def generate(
     InvalidInput
         Unless 1 ≤ n_members ≤ n_entities and 7 ≤ n_entities.
     """
-    people = _draw(n_members, n_entities, seed)
+    people = draw(n_members, n_entities, seed)
     return Sample(_members(people), _census(people))
 
 
@@ -141,7 +141,8 @@ def csv_chunks(columns: Columns, rows_per_chunk: int = 50_000) -> Iterator[bytes
         yield ("\n".join(map(",".join, zip(*part, strict=True))) + "\n").encode()
 
 
-def _draw(n_members: int, n_entities: int, seed: int) -> _People:
+def draw(n_members: int, n_entities: int, seed: int) -> People:
+    """Draw the people without their texts; arguments and errors as for :func:`generate`."""
     if n_entities < CASE_STUDY_ENTITIES:
         raise InvalidInput.of(
             "/n_entities",
@@ -159,7 +160,7 @@ def _draw(n_members: int, n_entities: int, seed: int) -> _People:
     rng = np.random.default_rng(seed)
     sizes = np.array([place.size for place in PLACES])
     city = rng.choice(len(PLACES), n_entities, p=sizes / sizes.sum())
-    race = rng.choice(len(_RACE_LABELS), n_entities, p=_RACE_SHARES)
+    race = rng.choice(len(RACE_LABELS), n_entities, p=_RACE_SHARES)
     ages = np.arange(_YOUNGEST, _OLDEST + 1)
     shares = np.interp(ages, [18, 60, 90], [1.0, 0.9, 0.1])
     age = rng.choice(ages, n_entities, p=shares / shares.sum())
@@ -171,7 +172,7 @@ def _draw(n_members: int, n_entities: int, seed: int) -> _People:
     birth[0], income[0] = np.datetime64(CASE_STUDY["birth_date"]), int(CASE_STUDY["income"].rstrip("k"))
     number = rng.permutation(n_entities) + 1
     number[np.argmin(number)], number[0] = number[0], 1
-    return _People(
+    return People(
         n_members=n_members,
         number=number,
         city=city,
@@ -196,7 +197,7 @@ def _place_case_study(
     The last six are not members unless nearly everybody is.
     """
     case_city = [place.city for place in PLACES].index(CASE_STUDY["city"])
-    case_race = _RACE_LABELS.index(CASE_STUDY["race"])
+    case_race = RACE_LABELS.index(CASE_STUDY["race"])
     birth = date.fromisoformat(CASE_STUDY["birth_date"])
     had_birthday = (REFERENCE_DATE.month, REFERENCE_DATE.day) >= (birth.month, birth.day)
     case_age = REFERENCE_DATE.year - birth.year - (not had_birthday)
@@ -243,25 +244,25 @@ def _identifiers(number: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     return np.array([f"P{n:07d}" for n in number.tolist()], dtype=object)
 
 
-def _members(people: _People) -> dict[str, npt.NDArray[Any]]:
+def _members(people: People) -> dict[str, npt.NDArray[Any]]:
     order = np.argsort(people.number[: people.n_members])
     days, day_codes = np.unique(people.birth[: people.n_members][order], return_inverse=True)
     return {
         "member_id": _identifiers(people.number[: people.n_members][order]),
         "city": _labels([place.city for place in PLACES])[people.city[order]],
-        "race": _labels(_RACE_LABELS)[people.race[order]],
+        "race": _labels(RACE_LABELS)[people.race[order]],
         "birth_date": days.astype(str).astype(object)[day_codes],
         "income": _labels([f"{k}k" for k in range(_INCOMES)])[people.income[order]],
     }
 
 
-def _census(people: _People) -> dict[str, npt.NDArray[Any]]:
+def _census(people: People) -> dict[str, npt.NDArray[Any]]:
     order = np.argsort(people.number)
     return {
         "person_id": _identifiers(people.number[order]),
         "age": _labels([str(age) for age in range(_OLDEST + 1)])[people.age[order]],
         "gender": _labels(("Female", "Male"))[people.gender[order]],
         "zip": _labels(list(zip_to_city()))[people.zip_index[order]],
-        "race": _labels(_RACE_LABELS)[people.race[order]],
+        "race": _labels(RACE_LABELS)[people.race[order]],
         "education": _labels(EDUCATION)[people.education[order]],
     }

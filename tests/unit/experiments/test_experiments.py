@@ -145,6 +145,7 @@ def test_the_command_prints_one_json_object_and_draws(capsys, tmp_path):
     assert [e["id"] for e in report["experiments"]] == ["X7"]
     assert all(claim["holds"] for claim in report["experiments"][0]["claims"] if claim["grade"] == "exact")
     assert (tmp_path / "x7-steps.svg").read_text().startswith("<svg")
+    assert json.loads((tmp_path / "x7.json").read_text()) == report["experiments"][0]
 
 
 @pytest.mark.deep
@@ -153,7 +154,7 @@ def test_a_failed_exact_claim_makes_status_1_and_is_told(capsys, monkeypatch):
         report = EXPERIMENTS[-1].run(effort)
         return replace(report, claims=tuple(replace(claim, holds=False) for claim in report.claims))
 
-    monkeypatch.setattr(catalogue, "EXPERIMENTS", (Experiment("X7", failing),))
+    monkeypatch.setattr(catalogue, "EXPERIMENTS", (Experiment("X7", failing, 1, "", ""),))
     assert program.run(["experiment", "all", *SMALL_RUN], None) == 1
     assert "[exact, FAILS]" in capsys.readouterr().out
 
