@@ -15,9 +15,10 @@ from distributed import Client
 from app.domain.errors import NotSupported
 from app.services.fingerprints import canonical_json as canonical
 from app.services.resources import RunState
+from app.services.runs.run_execution import FinishedBlock
 from app.workers.child import WorkFailed
 from app.workers.cluster import ClusterOptions
-from app.workers.cluster.blocks import WAITING, ComputedBlock, DaskCluster
+from app.workers.cluster.blocks import WAITING, DaskCluster
 from tests.faults.chain_work import FaultyChains, HashChains
 from tests.faults.cluster_processes import OTHER_VERSION, ClusterProcesses
 from tests.processes import HANG_SECONDS, seconds_until_gone
@@ -55,7 +56,7 @@ class Mapped:
 
     def __init__(self, address: str, work: HashChains = WORK, falls_back: bool = False) -> None:
         self.work = work
-        self.blocks: dict[int, ComputedBlock] = {}
+        self.blocks: dict[int, FinishedBlock] = {}
         self.stages: list[str] = []
         self.halted = False
         self._cluster = DaskCluster(ClusterOptions(address, falls_back, MEMORY, least_seconds=0.0))
@@ -157,7 +158,7 @@ async def test_a_cluster_without_workers_is_left_where_that_is_allowed(processes
 async def test_a_stop_ends_it_and_what_is_computed_is_given_up(standing):
     mapped = Mapped(standing.address, HashChains("chains", 4, 200))
     async with mapped.running():
-        while not (found := standing.block_standing()):  # noqa: ASYNC110 - another process
+        while not (found := standing.block_processes()):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
         mapped.halted = True
     assert mapped.blocks == {}
@@ -205,7 +206,7 @@ async def test_a_cancelled_run_frees_the_cluster(standing, bench, start_worker):
     start_worker(standing.address)
     run_id = await bench.start_run("cancelled", 4, 200)
     async with asyncio.timeout(HANG_SECONDS):
-        while not (found := standing.block_standing()):  # noqa: ASYNC110 - another process
+        while not (found := standing.block_processes()):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
     await bench.service.cancel(bench.actor, run_id)
     assert max(seconds_until_gone(process) for process in found) <= 2.0
@@ -216,6 +217,8 @@ async def test_a_cancelled_run_frees_the_cluster(standing, bench, start_worker):
 async def test_a_run_begins_on_a_cluster_and_ends_without_one(processes, bench, start_worker):
     scheduler = processes.start_scheduler()
     processes.start_worker("gone")
+    async with Client(processes.address, asynchronous=True, timeout=HANG_SECONDS) as client:
+        await client.wait_for_workers(1)
     start_worker(processes.address)
     work = HashChains("begun", 6, 4)
     run_id = await bench.start_run(work.name, work.n_blocks, work.units_per_block)

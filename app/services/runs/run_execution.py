@@ -142,11 +142,14 @@ class OneBlock:
 
 @dataclass(frozen=True)
 class FinishedBlock:
-    """A block that was computed elsewhere: its number, how many units it had, and its bytes."""
+    """A block that was computed elsewhere; by whom and when, in seconds since 1970."""
 
     number: int
     units: int
     payload: bytes
+    worker: str = ""
+    began: float = 0.0
+    ended: float = 0.0
 
 
 class Cluster(Protocol):
@@ -157,11 +160,10 @@ class Cluster(Protocol):
     ) -> AsyncGenerator[FinishedBlock, None]:
         """Compute the blocks of these numbers, each wholly, and give them in any order.
 
-        It ends soon after ``halted`` answers True, and before all are computed if the others are better
-        computed here. Once it is closed nothing is computed for it any more. ``enter_stage`` takes what a
-        user is to be told. If a block fails the others are given all the same, then its error is raised.
+        It ends soon after ``halted`` answers True, and may leave blocks to be computed here. Once closed, it
+        has nothing computed any more. ``enter_stage`` takes what a user is to be told. If a block fails the
+        others are given all the same, then its error is raised.
         """
-        ...
 
 
 Prepare = Callable[[TenantId, Stored], Awaitable[Work]]

@@ -1,7 +1,4 @@
-"""Blocks of runs on a Dask cluster: the run's side, the worker's side, and which workers are accepted.
-
-Nothing here loads Dask but what the process of a run, or the cluster's worker, imports for itself.
-"""
+"""Blocks of runs on a Dask cluster: the run's side, the worker's side, and which workers are accepted."""
 
 from __future__ import annotations
 
@@ -10,10 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """Which cluster, and what for."""
+    """Which cluster, by the address of its scheduler, and what for."""
 
     address: str
-    """Of its scheduler."""
     falls_back: bool
     """Whether blocks are computed here while it is away, instead of waiting for it."""
     memory_bytes: int

@@ -14,6 +14,7 @@ import queue
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -30,27 +31,20 @@ from app.workers.cluster.versions import differences, versions
 CODEC: Final = "zstd"
 
 
-@dataclass(frozen=True)
-class Parcel:
-    """Work as it travels: pickled and compressed; ``size`` are the bytes before that."""
+@dataclass(frozen=True, eq=False)
+class Order:
+    """Work as it travels, pickled and compressed from ``size`` bytes, and what it is to be computed with."""
 
     content: bytes
     size: int
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """Work whose blocks are to be computed, with these versions and within this memory in bytes."""
-
-    parcel: Parcel
-    versions: Mapping[str, str]
     memory_bytes: int
+    versions: Mapping[str, str]
 
 
-def packed(work: Work) -> Parcel:
-    """The work as it travels."""
+def order_of(work: Work, memory_bytes: int) -> Order:
+    """The order to compute blocks of a work with the code and libraries that are here."""
     content = pickle.dumps(work, pickle.HIGHEST_PROTOCOL)
-    return Parcel(pa.compress(content, codec=CODEC, asbytes=True), len(content))
+    return Order(pa.compress(content, CODEC, asbytes=True), len(content), memory_bytes, versions())
 
 
 def main(descriptor: int) -> None:
@@ -80,25 +74,20 @@ def _listen(channel: Connection, numbers: queue.SimpleQueue[int]) -> None:
 
 
 def _unpacked(order: Order) -> Work:
-    # The worker may have been accepted before its files were replaced: this process has loaded the new ones.
+    # The worker may have been accepted before its files were replaced.
     if found := differences(order.versions, versions()):
         raise NotSupported(
             f"The code of the cluster's worker was changed while it ran: {', '.join(found)}.",
             "Start the worker again, then create the work again.",
         )
-    content = pa.decompress(order.parcel.content, order.parcel.size, codec=CODEC)
+    content = pa.decompress(order.content, order.size, CODEC)
     return cast(Work, pickle.loads(content))  # noqa: S301 - only those with the cluster's certificates send it
 
 
 def _block(work: Work, number: int) -> FinishedBlock:
-    units = 0
-
-    def tick(done: int) -> None:
-        nonlocal units
-        units = done
-
-    payload = work.run_block(number, tick, never)
-    return FinishedBlock(number, units, payload)
+    units = deque([0], maxlen=1)
+    payload = work.run_block(number, units.append, never)
+    return FinishedBlock(number, units[0], payload)
 
 
 if __name__ == "__main__":

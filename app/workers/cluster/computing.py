@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from multiprocessing import Pipe
 from typing import Final
 
@@ -29,18 +29,11 @@ IDLE_SECONDS: Final = 1.0
 """After this a process that has nothing to compute ends, once the worker has dropped its work."""
 
 
-@dataclass(frozen=True)
-class Computed:
-    """What came of a block, None if its process died; where and when, in seconds since 1970."""
+def compute(order: Order, order_key: str, number: int) -> FinishedBlock | Failure | None:
+    """Compute one block; the function of the task. ``order_key`` is what the cluster knows the order by.
 
-    came: FinishedBlock | Failure | None
-    worker: str
-    began: float
-    ended: float
-
-
-def compute(order: Order, order_key: str, number: int) -> Computed:
-    """Compute one block; the function of the task. ``order_key`` is what the cluster knows the order by."""
+    None if the process of the block died, could not be started, or was ended.
+    """
     worker = get_worker()
     key = worker.get_current_task()
 
@@ -49,16 +42,19 @@ def compute(order: Order, order_key: str, number: int) -> Computed:
         return task is not None and task.state in ("executing", "long-running")
 
     began = time.time()
-    came: FinishedBlock | Failure | None = None
-    with contextlib.suppress(OSError):  # no process can be started
+    try:
         process = _taken(order_key) or _started(order, order_key, worker)
-        came = process.ask(number, is_wanted)
-        if came is None:
-            process.end()
-        else:
-            with _lock:
-                _idle[process] = order_key
-    return Computed(came, str(worker.name), began, time.time())
+    except OSError:
+        return None
+    came = process.ask(number, is_wanted)
+    if came is None:
+        process.end()
+        return None
+    with _lock:
+        _idle[process] = order_key
+    if isinstance(came, Failure):
+        return came
+    return replace(came, worker=str(worker.name), began=began, ended=time.time())
 
 
 class _BlockProcess:
@@ -87,10 +83,9 @@ class _BlockProcess:
             return None
         return answer
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether it has been ended, or has died."""
-        return self._process.poll() is not None
+    def lives(self) -> bool:
+        """Whether it has neither been ended nor died."""
+        return self._process.poll() is None
 
     def end(self) -> None:
         """End it, whatever it does."""
@@ -119,14 +114,14 @@ def _started(order: Order, order_key: str, worker: Worker) -> _BlockProcess:
     process = _BlockProcess(order)
 
     def watch() -> None:
-        while not process.has_ended:
+        while process.lives():
             time.sleep(IDLE_SECONDS)
-            if order_key in worker.state.tasks:
-                continue
             with _lock:
-                is_idle = _idle.pop(process, None) is not None
-            if is_idle:
+                is_over = order_key not in worker.state.tasks and _idle.pop(process, None) is not None
+            if is_over:
                 process.end()
+        with _lock:  # it may have died without being asked
+            _idle.pop(process, None)
 
     threading.Thread(target=watch, daemon=True, name="block-process-watch").start()
     return process

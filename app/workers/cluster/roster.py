@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,49 +18,36 @@ LOOK_SECONDS: Final = 1.0
 
 
 class Roster:
-    """The workers of a scheduler, each examined once: ``accepted`` has their threads by address."""
+    """The workers of a scheduler, each examined once; ``examinations`` find why it is refused, or None."""
 
     def __init__(self, client: Client, needed: Mapping[str, str]) -> None:
         self._client = client
         self._needed = needed
-        self._examined: dict[str, asyncio.Task[str | None]] = {}
-        self._looked_at = -LOOK_SECONDS
+        self.examinations: dict[str, asyncio.Task[str | None]] = {}
+        self._looked_at = -math.inf
         self._workers: Mapping[str, Mapping[str, Any]] = {}
 
-    async def look(self) -> None:
-        """See who is there now, and begin to examine who is new."""
-        if time.monotonic() - self._looked_at < LOOK_SECONDS and self.accepted:
-            return
-        self._looked_at = time.monotonic()
-        self._workers = (await self._client.scheduler.identity(n_workers=-1))["workers"]
-        for address in self._workers.keys() - self._examined.keys():
-            self._examined[address] = asyncio.create_task(self._fault(address))
+    async def accepted(self, require_one: bool) -> dict[str, int]:
+        """Address → threads of those that are there now and may be given work.
 
-    @property
-    def accepted(self) -> dict[str, int]:
-        """Address → threads."""
-        return {
-            address: worker["nthreads"]
-            for address, worker in self._workers.items()
-            if self._examined[address].done() and self._examined[address].result() is None
-        }
-
-    def require_hope(self) -> None:
-        """NotSupported if there are workers, and every one is refused."""
-        examined = [(address, self._examined[address]) for address in sorted(self._workers)]
-        if examined and all(task.done() and task.result() for _, task in examined):
+        NotSupported if one is required, and every worker is refused.
+        """
+        if time.monotonic() - self._looked_at >= LOOK_SECONDS:
+            self._looked_at = time.monotonic()
+            self._workers = (await self._client.scheduler.identity(n_workers=-1))["workers"]
+            for at in self._workers.keys() - self.examinations.keys():
+                self.examinations[at] = asyncio.create_task(self._fault(at))
+        faults = {at: self.examinations[at].result() for at in self._workers if self.examinations[at].done()}
+        if require_one and faults and all(faults.get(at) for at in self._workers):
             raise NotSupported(
                 "Every worker of the cluster is refused: "
-                + "; ".join(f"{self._workers[at]['name']} at {at} {task.result()}" for at, task in examined)
+                + "; ".join(
+                    f"{self._workers[at]['name']} at {at} {why}" for at, why in sorted(faults.items())
+                )
                 + ".",
                 "Start workers with the code and the libraries of this service, and with --memory-limit 0.",
             )
-
-    async def leave(self) -> None:
-        """Examine nobody any more."""
-        for task in self._examined.values():
-            task.cancel()
-        await asyncio.gather(*self._examined.values(), return_exceptions=True)
+        return {at: self._workers[at]["nthreads"] for at, fault in faults.items() if fault is None}
 
     async def _fault(self, address: str) -> str | None:
         """Why a worker is refused; None: it is not."""

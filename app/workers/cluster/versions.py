@@ -10,9 +10,7 @@ from typing import Final
 from app.services.fingerprints import version_of_code
 
 LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy", "distributed")
-
-SHOWN: Final = 20
-"""Characters of a version that a message shows: enough to tell two hashes of the code apart."""
+SHOWN: Final = slice(20)  # enough to tell two hashes of the code apart
 
 
 def versions() -> dict[str, str]:
@@ -24,7 +22,7 @@ def versions() -> dict[str, str]:
 def differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
     """Each difference in words; empty if there is none."""
     return [
-        f"{name} {theirs.get(name, 'unknown')[:SHOWN]} instead of {needed[:SHOWN]}"
+        f"{name} {theirs.get(name, 'unknown')[SHOWN]} instead of {needed[SHOWN]}"
         for name, needed in ours.items()
         if theirs.get(name) != needed
     ]
