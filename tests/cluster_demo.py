@@ -62,7 +62,7 @@ def picture(blocks: list[FinishedBlock], began: float, killed: float) -> str:
         series.append(Series(worker, (0.0, *ends), tuple(map(float, range(len(ends) + 1))), "step"))
     before = sum(block.worker == "worker 2" and block.ended <= killed for block in blocks)
     series.append(Series("worker 2 is killed", (killed - began,), (float(before),), "points"))
-    note = "Each step is a block of ten rules of the case study. What the killed worker had not sent is computed again."
+    note = "Each step is a block of ten rules. What the killed worker had not sent is computed again."
     return draw_series("Blocks by worker", "Seconds", "Blocks finished", series, note)
 
 

@@ -90,6 +90,10 @@ GROUPS: Final = (
                 (f"{_CLUSTER}::"
                  "test_a_worker_of_another_version_is_refused_by_name_and_others_do_its_work",
                  f"{_CLUSTER}::test_a_worker_that_would_write_to_its_disk_is_refused")),
+        Promise("cluster-encrypted",
+                "What travels to a cluster is encrypted, and goes to holders of its certificates alone",
+                (f"{_CLUSTER}::"
+                 "test_what_travels_is_encrypted_between_those_with_certificates_of_one_authority",)),
         Promise("cluster-failing", "A block that always fails is told with its reason, and others go on",
                 (f"{_CLUSTER}::"
                  "test_a_block_that_always_fails_is_told_with_its_reason_once_all_others_are_given",)),

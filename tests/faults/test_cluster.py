@@ -7,9 +7,15 @@ import contextlib
 import random
 from collections.abc import Iterator
 from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import dask
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from distributed import Client
 
 from app.domain.errors import NotSupported
@@ -200,6 +206,51 @@ async def test_a_block_that_always_fails_is_told_with_its_reason_once_all_others
         await mapped.run()
     assert failed.value.failure.error["code"] == code
     assert set(mapped.blocks) == {1, 2, 3}
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """Dask's settings for an authority and one certificate of it, which every part may show."""
+    folder.mkdir()
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "cluster")])
+    since = datetime.now(UTC) - timedelta(days=1)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(since).not_valid_after(since + timedelta(days=9))
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    certificate, secret = folder / "cluster.pem", folder / "cluster.key"
+    certificate.write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    form = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, *form))
+    settings = {"distributed.comm.tls.ca-file": str(certificate)}
+    for role in ("scheduler", "worker", "client"):
+        settings[f"distributed.comm.tls.{role}.cert"] = str(certificate)
+        settings[f"distributed.comm.tls.{role}.key"] = str(secret)
+    return settings
+
+
+async def test_what_travels_is_encrypted_between_those_with_certificates_of_one_authority(tmp_path):
+    ours, foreign = certificates(tmp_path / "ours"), certificates(tmp_path / "foreign")
+    environment = {
+        "DASK_" + name.upper().replace(".", "__").replace("-", "_"): value for name, value in ours.items()
+    }
+    processes = ClusterProcesses(tmp_path, "tls", environment)
+    try:
+        processes.start_scheduler()
+        processes.start_worker("encrypts", options=("--memory-limit", "0", "--protocol", "tls"))
+        with dask.config.set(ours):
+            mapped = Mapped(processes.address)
+            async with mapped.running():
+                pass
+        assert mapped.payloads == of_one_process()
+        with dask.config.set(foreign):
+            mapped = Mapped(processes.address, falls_back=True)
+            async with mapped.running():
+                pass
+        assert mapped.blocks == {}
+        with pytest.raises(NotSupported, match="asks for TLS, and no certificates are named"):
+            await Mapped(processes.address).run()
+    finally:
+        processes.end()
 
 
 async def test_a_cancelled_run_frees_the_cluster(standing, bench, start_worker):
