@@ -10,8 +10,11 @@ from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import dask
 import pytest
+
+pytest.importorskip("distributed", reason="the extra cluster is not installed")
+
+import dask
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
