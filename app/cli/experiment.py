@@ -8,10 +8,11 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -235,7 +236,9 @@ def _carried_out(tasks: Sequence[Task], processes: int) -> Iterator[tuple[Report
     if min(processes, len(tasks)) == 1:
         yield from map(_report, tasks)
         return
-    pool = ProcessPoolExecutor(min(processes, len(tasks)), mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        min(processes, len(tasks)), mp_context=get_context("spawn"), initializer=_end_with_parent
+    )
     try:
         # The processes that are started ignore an interrupt by the terminal: this one answers it.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -249,6 +252,18 @@ def _carried_out(tasks: Sequence[Task], processes: int) -> Iterator[tuple[Report
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """From now on this process ends when the one that started it does, also if that is killed."""
+    parent = parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True, name="parent-watch").start()
 
 
 def _report(task: Task) -> tuple[Report, int]:

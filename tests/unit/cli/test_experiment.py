@@ -284,3 +284,15 @@ def test_a_command_that_is_interrupted_ends_with_130_and_leaves_no_process(
     assert f"Finished, and kept in {tmp_path}: N2." in err
     assert "Traceback" not in err
     until_gone(started)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_goes_on_once_the_command_is_ended(how: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "app", "experiment", "N2", "B2", "--output", str(tmp_path)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True)
+    until((tmp_path / "n2.json").exists)
+    started = descendants(psutil.Process(process.pid))
+    process.send_signal(how)
+    assert process.wait(HANG_SECONDS) == -how
+    until_gone(started)
