@@ -127,6 +127,7 @@ def sparse_networks(draw: st.DrawFn) -> Graph:
         ends = np.random.default_rng(draw(st.integers(0, 99))).integers(0, n, (2, n))
         if shape == "two groups":
             ends[1] = ends[1] // 2 * 2 + ends[0] % 2
+            ends = ends[:, ends[1] < n]
     return graph_of_edges(n, *ends, directed=shape == "directed")
 
 
