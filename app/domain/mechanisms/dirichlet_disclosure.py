@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -38,10 +38,14 @@ def log_probabilities(drawn: Longs, counts: Longs, priors: Floats, total: float 
     """
     weights = counts + priors
     of_all = float(weights.sum()) if total is None else float(counts.sum()) + total
-    m = drawn.sum(axis=-1)
-    cells: Floats = _log_gamma(drawn + weights) - _log_gamma(weights) - _log_gamma(drawn + 1)
-    found = _log_gamma(m + 1) + math.lgamma(of_all) - _log_gamma(of_all + m) + cells.sum(axis=-1)
-    return np.asarray(found, dtype=np.float64)
+    m, of_m = np.unique(drawn.sum(axis=-1), return_inverse=True)
+    values, place = np.unique(drawn, return_inverse=True)  # outputs repeat few numbers, logarithms are dear
+    of_value: Floats = (
+        _log_gamma(values[:, None] + weights) - _log_gamma(weights) - _log_gamma(values[:, None] + 1)
+    )
+    cells = of_value[place.reshape(drawn.shape), np.arange(drawn.shape[-1])].astype(np.float64)
+    of_people = (_log_gamma(m + 1) - _log_gamma(of_all + m) + math.lgamma(of_all)).astype(np.float64)
+    return np.asarray(of_people[of_m.reshape(drawn.shape[:-1])] + cells.sum(axis=-1))
 
 
 def worst_losses(drawn: Longs, counts: Longs, priors: Floats, unseen: bool = False) -> Floats:
@@ -86,32 +90,37 @@ def is_good(drawn: Longs, counts: Longs, priors: Floats, gamma: float) -> Bools:
 
 def outputs(m: int, cells: int) -> Longs:
     """All histograms of m people over the cells; TooLarge above MOST_OUTPUTS."""
+    return np.concatenate(list(blocks_of_outputs(m, cells)))
+
+
+def blocks_of_outputs(m: int, cells: int) -> Iterator[Longs]:
+    """All histograms of m people over the cells, in arrays of some 260,000 numbers."""
     n_outputs = math.comb(m + cells - 1, cells - 1)
     if n_outputs > MOST_OUTPUTS:
         raise TooLarge(
             f"{n_outputs:,} outputs are more than the {MOST_OUTPUTS:,} that are enumerated.",
             "Merge cells, or use the bound of the certificate.",
         )
-    bars = np.array(list(itertools.combinations(range(m + cells - 1), cells - 1)), dtype=np.int64)
-    edges = (
-        np.full((n_outputs, 1), -1),
-        bars.reshape(n_outputs, cells - 1),
-        np.full((n_outputs, 1), m + cells - 1),
-    )
-    return np.asarray(np.diff(np.concatenate(edges, axis=1), axis=1) - 1, dtype=np.int64)
+    if cells == 1:
+        yield np.array([[m]], dtype=np.int64)
+        return
+    every, row = itertools.combinations(range(m + cells - 1), cells - 1), np.dtype((np.int64, cells - 1))
+    while len(bars := np.fromiter(itertools.islice(every, max(1, 2**18 // cells)), dtype=row)):
+        yield np.diff(bars, axis=1, prepend=-1, append=m + cells - 1) - 1
 
 
 def exact_chances(counts: Longs, priors: Floats, epsilon: float, m: int | None = None) -> DisclosureChances:
-    """By enumeration of all outputs of m people (default: as many as there are); γ = e^ε − 1."""
-    drawn = outputs(int(counts.sum()) if m is None else m, len(counts))
-    chances = np.exp(log_probabilities(drawn, counts, priors))
-    gamma = math.expm1(epsilon)
-    bad = worst_losses(drawn, counts, priors) > epsilon * (1 + 1e-12)
-    return DisclosureChances(
-        math.fsum(chances[bad]),
-        math.fsum(chances[violations(drawn, counts, priors, gamma).any(axis=1)]),
-        math.fsum(chances[~is_good(drawn, counts, priors, gamma)]),
-    )
+    """By enumeration of all outputs of m people (default: as many as there are); γ = e^ε − 1.
+
+    TooLarge above MOST_OUTPUTS; the memory is that of a block of outputs, not of all.
+    """
+    gamma, summed = math.expm1(epsilon), []
+    for drawn in blocks_of_outputs(int(counts.sum()) if m is None else m, len(counts)):
+        chances = np.exp(log_probabilities(drawn, counts, priors))
+        bad = worst_losses(drawn, counts, priors) > epsilon * (1 + 1e-12)
+        above = violations(drawn, counts, priors, gamma).any(axis=1)
+        summed.append([chances[of].sum() for of in (bad, above, ~is_good(drawn, counts, priors, gamma))])
+    return DisclosureChances(*map(math.fsum, zip(*summed, strict=True)))
 
 
 def least_delta(counts: Longs, neighbour: Longs, priors: Floats, epsilon: float) -> float:

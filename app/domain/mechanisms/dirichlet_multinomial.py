@@ -31,10 +31,14 @@ from app.domain.mechanisms.dirichlet_calibration import (
     sampled_delta,
     sampled_domain,
 )
-from app.domain.mechanisms.dirichlet_disclosure import exact_chances, violations, worst_losses
+from app.domain.mechanisms.dirichlet_disclosure import (
+    MOST_OUTPUTS,
+    exact_chances,
+    violations,
+    worst_losses,
+)
 from app.domain.mechanisms.dirichlet_guarantees import guarantees_of, warnings_of
 from app.domain.mechanisms.expected_people import (
-    MOST_OUTPUTS,
     ExpectedPeople,
     PartitionsOfSize,
     expected_total_variation,

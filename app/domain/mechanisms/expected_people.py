@@ -8,15 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Final
+from typing import Annotated
 
 import numpy as np
 from annotated_types import doc
 
 from app.domain.arrays import Floats, Longs
-
-MOST_OUTPUTS: Final = 100_000
-"""So many outputs of all partitions together are enumerated, at once and in this process."""
+from app.domain.mechanisms.dirichlet_disclosure import MOST_OUTPUTS
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,7 @@ class ExpectedPeople:
         float | None,
         doc(
             "The exact probability that a draw tells more than e^ε of somebody, in the worst partition; null "
-            f"where there are more than {MOST_OUTPUTS:,} outputs."
+            f"where all partitions together have more than {MOST_OUTPUTS:,} outputs."
         ),
     ] = None
     worst_loss: Annotated[

@@ -28,6 +28,7 @@ from app.domain.mechanisms.dirichlet_calibration import (
     variances,
 )
 from app.domain.mechanisms.dirichlet_disclosure import (
+    blocks_of_outputs,
     exact_chances,
     is_good,
     least_delta,
@@ -92,6 +93,19 @@ def test_disclosures_are_those_of_the_vectors():
     assert least_delta(N, np.array([1, 2, 0]), HALF, 1.0) == near(0.022984, 1e-5)
     assert least_delta(np.ones(3, dtype=int), N, HALF, 1.0) == near(0.117472, 1e-5)
     assert least_delta(N, np.array([1, 2, 0]), HALF, math.log(7)) == pytest.approx(0, abs=1e-12)
+
+
+def test_chances_over_many_blocks_of_outputs_are_those_of_the_beta_binomial():
+    n, counts, priors, epsilon = 200_000, np.array([3, 199_997]), np.array([4.0, 6.0]), 0.2
+    assert len(list(blocks_of_outputs(n, 2))) > 1
+    first = np.arange(n + 1)
+    drawn = np.stack([first, n - first], axis=1)
+    law = betabinom.pmf(first, n, *(counts + priors))
+    found = exact_chances(counts, priors, epsilon)
+    wanted = law[worst_losses(drawn, counts, priors) > epsilon].sum()
+    above = law[violations(drawn, counts, priors, math.expm1(epsilon)).any(axis=1)].sum()
+    assert 0.01 < wanted < 0.99
+    assert (found.disclosure, found.not_representative) == pytest.approx((wanted, above), rel=1e-9)
 
 
 @pytest.mark.spec("LD-S13", "LD-E3", "LD-E1")
