@@ -39,6 +39,7 @@ def test_every_exact_claim_holds(reports, name):
     assert failed == []
     assert report.claims
     assert report.tables[0].rows
+    json.dumps(report.to_document(), allow_nan=False)
 
 
 @pytest.mark.deep
