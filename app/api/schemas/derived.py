@@ -37,6 +37,7 @@ from pydantic_core import PydanticCustomError
 
 from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
+from app.documents import Names, fields_of_kinds, usual, written
 from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Example, Label
 from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
@@ -143,16 +144,20 @@ def request_of(
     fields: Mapping[str, Any] = types.MappingProxyType({}),
     parts: Mapping[type, Any] = types.MappingProxyType({}),
     *,
-    base: type[Asked] = Asked,
+    base: type[Request] = Asked,
     strict_numbers: bool = True,
+    instead: Mapping[str, Any] = types.MappingProxyType({}),
+    names: Names = types.MappingProxyType({}),
 ) -> type[Asked]:
     """The body that asks for something: the field ``kind``, unless it is None, then those of the dataclass.
 
     ``fields`` are those that are not made of the dataclass's own: annotation and default. ``parts`` are
     bodies made before, by the type that they ask for. Numbers that are no whole ones may be sent as texts
-    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields.
+    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields. ``instead`` are
+    fields that differ from the dataclass's and stand in their place; ``names`` are of fields that documents
+    call otherwise.
     """
-    derive = _Derivation(name, base, {**(_SENT if strict_numbers else _WHOLE), **parts})
+    derive = _Derivation(name, base, {**(_SENT if strict_numbers else _WHOLE), **parts}, instead, names)
     asked = {} if kind is None else {"kind": (Literal[kind], Field(description=said_of_kind))}
     return derive.model(parameters, name, {**asked, **fields}, about)  # type: ignore[return-value]
 
@@ -185,33 +190,48 @@ def _made_from(source: type, body: Any) -> Model:  # noqa: ANN401 - a class of w
 class _Derivation:
     """The models of one dataclass and of those inside it; ``prefix`` keeps their names apart from others'."""
 
-    def __init__(self, prefix: str, base: type[BaseModel], plain: Mapping[Any, Any]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        base: type[BaseModel],
+        plain: Mapping[Any, Any],
+        instead: Mapping[str, Any] = types.MappingProxyType({}),
+        names: Names = types.MappingProxyType({}),
+    ) -> None:
         self._prefix = prefix
         self._base = base
         self._plain = plain
+        self._instead = instead
+        self._names = names
         self._made: dict[type, Model] = {}
 
     def model(self, source: type, name: str, first: Mapping[str, Any], about: str = "") -> Model:
         """The model of a dataclass, with more fields before its own and more words before its docstring."""
-        hints = field_types(source)
+        hints, parameters, called = field_types(source), fields_of_kinds(source), self._names.get(source, {})
         fields: dict[str, Any] = dict(first)
-        for field in dataclasses.fields(source):
-            if field.name not in fields and not isinstance(getattr(self._base, field.name, None), property):
-                fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
+        for stated in dataclasses.fields(source):
+            field = stated.name
+            if field in first or field in parameters.values():
+                continue
+            if isinstance(getattr(self._base, field, None), property):
+                continue
+            hint = hints[parameters.get(field, field)]
+            type_, default = self._instead.get(field) or (self._type(hint), self._default(stated, hint))
+            name_sent = called.get(field, field)
+            if hasattr(self._base, name_sent):  # as "schema" is a method of every model
+                fields[f"{name_sent}_"] = (Annotated[type_, Field(alias=name_sent)], default)
+            else:
+                fields[name_sent] = (type_, default)
         said = "\n\n".join(filter(None, [about, inspect.getdoc(source)]))
         made: Model = create_model(name, __base__=self._base, __doc__=said, **fields)
         return _made_from(source, made)
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401
-        if self._base is Answer:
+        value = usual(field)
+        if self._base is Answer or value is dataclasses.MISSING:
             return Field()  # type: ignore[no-any-return]
-        if field.default is not dataclasses.MISSING:
-            value = field.default
-        elif field.default_factory is not dataclasses.MISSING:
-            value = field.default_factory()
-        else:
-            return Field()  # type: ignore[no-any-return]
-        plain = TypeAdapter(hint).dump_python(value, mode="json")
+        is_one = dataclasses.is_dataclass(value)
+        plain = written(value) if is_one else TypeAdapter(hint).dump_python(value, mode="json")
         return Field(default=plain, validate_default=True)  # type: ignore[no-any-return]
 
     def _type(self, hint: Any) -> Any:  # noqa: ANN401 - types are values here
