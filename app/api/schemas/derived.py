@@ -1,9 +1,9 @@
 """Bodies made from the domain's frozen dataclasses, so that a measure is described once.
 
-Bounds (annotated_types), descriptions (``doc``), defaults and docstrings carry over. What is sent is strict:
-unknown fields are errors, whole numbers are no texts, references have the form of ids and names. What is
-answered writes infinity as "inf". Values of cells are null for keys that may not read the data. What was
-sent becomes the dataclass again by :func:`value_of`.
+Bounds (annotated_types), descriptions (``doc``, or a text below the field), defaults and docstrings carry
+over. What is sent is strict: unknown fields are errors, whole numbers are no texts, references have the form
+of ids and names. What is answered writes infinity as "inf". Values of cells are null for keys that may not
+read the data. What was sent becomes the dataclass again by :func:`value_of`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,12 @@ from pydantic_core import PydanticCustomError
 
 from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
+from app.api.schemas.described import texts_below_fields
 from app.documents import Names, fields_of_kinds, usual, written
 from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Example, Label
 from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
+from app.domain.policies.comparison import Value
 
 Model = type[BaseModel]
 
@@ -215,8 +217,14 @@ class _Derivation:
                 continue
             if isinstance(getattr(self._base, field, None), property):
                 continue
-            hint = hints[parameters.get(field, field)]
+            described = parameters.get(field, field)
+            hint = hints[described]
             type_, default = self._instead.get(field) or (self._type(hint), self._default(stated, hint))
+            # To look for texts takes long, so not where all fields have them in their types.
+            marks = getattr(hint, "__metadata__", ())
+            has_text = any(isinstance(own, annotated_types.DocInfo) for own in marks)
+            if not has_text and described in (texts := texts_below_fields(source)):
+                type_ = Annotated[type_, Field(description=texts[described])]
             name_sent = called.get(field, field)
             if hasattr(self._base, name_sent):  # as "schema" is a method of every model
                 fields[f"{name_sent}_"] = (Annotated[type_, Field(alias=name_sent)], default)
@@ -239,7 +247,7 @@ class _Derivation:
             return Text | None if self._base is Answer else Text
         if isinstance(hint, NewType):
             return Ref if hint.__supertype__ is str else self._type(hint.__supertype__)
-        if isinstance(hint, type) and hint in self._plain:
+        if hint in self._plain if isinstance(hint, type) else hint == Value and Value in self._plain:
             return self._plain[hint]
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint not in self._made:

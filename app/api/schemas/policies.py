@@ -12,8 +12,9 @@ from app.api.schemas import datasets
 from app.api.schemas.common import Hash, Request
 from app.api.schemas.derived import one_of, request_of
 from app.domain.policies import policy, schema
+from app.domain.policies.comparison import Value
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, Format, format_of
-from app.services.gates.policy_documents import names_of
+from app.services.gates.policy_documents import NAME, names_of
 
 PolicyRef = Annotated[
     str,
@@ -31,27 +32,23 @@ class _Sent(Request):
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
-_BODIES: Final[dict[type, Any]] = {
+_MOST: Final = sys.float_info.max
+_Threshold = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
+    | Annotated[float, Field(strict=True, ge=-_MOST, le=_MOST)]
+    | Literal["inf", "-inf", "Infinity", "-Infinity"]
+)
+_BODIES: Final[dict[Any, Any]] = {
+    Value: _Threshold,
     schema.ColumnReading: datasets.ColumnReading,
     schema.FileReading: datasets.FileReading,
 }
-"""Part of a policy → its body; those of columns and files name what datasets and uploads name."""
-
-_MOST: Final = sys.float_info.max
-_Number = (
-    Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
-    | Annotated[float, Field(strict=True, ge=-_MOST, le=_MOST)]
-)
-_THRESHOLD: Final = Annotated[
-    Annotated[bool, Field(strict=True)] | _Number | Literal["inf", "-inf", "Infinity", "-Infinity"],
-    Field(description='A number, "inf", or true or false for a value that is either.', examples=[5]),
-]
+"""Part of a policy → what stands for it in bodies; those of columns and files name what datasets name."""
 
 
-def _body(
-    source: type, name: str, form: Format = FORMAT_2, about: str | None = None, /, **fields: tuple[Any, Any]
-) -> Any:  # noqa: ANN401 - a type, in annotations
-    """The body of a part, with ``fields`` that differ from the domain's."""
+def _body(source: type, name: str, form: Format = FORMAT_2, /, about: str = "", **fields: Any) -> Any:  # noqa: ANN401
+    """The body of a part, with ``fields`` (type and default) that differ from the domain's."""
     made = request_of(
         source,
         name,
@@ -68,11 +65,7 @@ def _body(
     return made
 
 
-_body(
-    policy.Register,
-    "SlotRegister",
-    sha256=(Annotated[Hash | None, Field(description="Its hash, as it and verdicts show it.")], None),
-)
+_body(policy.Register, "SlotRegister", sha256=(Hash | None, None))
 for _source, _name in {
     policy.Slot: "Slot",
     policy.Scope: "RequirementScope",
@@ -83,28 +76,15 @@ for _source, _name in {
     schema.NotCovered: "NotCovered",
 }.items():
     _body(_source, _name)
-
-_SCOPE: Any = Annotated[_BODIES[policy.Scope] | None, Field(description="All of the release if left out.")]
-_COMPARED: Final = (policy.MeasureCondition, policy.ScoreCondition)
-_CONDITION: Any = Annotated[
-    one_of(
-        tuple(
-            _body(own, own.__name__, **({"threshold": (_THRESHOLD, ...)} if own in _COMPARED else {}))
-            for own in policy.CONDITIONS
-        )
-    ),
-    Field(description="What is required."),
-]
+_CONDITION: Any = one_of(tuple(_body(own, own.__name__) for own in policy.CONDITIONS))
 
 
-def _policy(
-    form: Format, name: str, requirement: str, about: str | None = None, said: str | None = None
-) -> Any:  # noqa: ANN401
-    """The body of a policy in a format, where its requirements and it have these names."""
-    _body(policy.Requirement, requirement, form, said, scope=(_SCOPE, None), condition=(_CONDITION, ...))
-    pattern = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,89}$", description="Name that all versions share.")
-    format_ = Annotated[Literal[form.name], Field(description="Format of the document.")]  # type: ignore[name-defined]
-    return _body(policy.Policy, name, form, about, name=(Annotated[str, pattern], ...), format=(format_, ...))
+def _policy(form: Format, name: str, requirement: str, about: str = "", about_one: str = "") -> Any:  # noqa: ANN401
+    """The body of a policy in a format, where it and its requirements have these names."""
+    scope, condition = (_BODIES[policy.Scope] | None, None), (_CONDITION, ...)
+    _body(policy.Requirement, requirement, form, about=about_one, scope=scope, condition=condition)
+    named = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
+    return _body(policy.Policy, name, form, about=about, name=(named, ...), format=(Literal[form.name], ...))
 
 
 PolicyInFormat2: Any = _policy(FORMAT_2, "PolicyInFormat2", "PolicyRequirement")

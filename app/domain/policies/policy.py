@@ -69,30 +69,26 @@ RestsOnAssumptions = Annotated[bool, doc("Whether hypotheses may be assumed rath
 class Assumptions:
     """The attacker that the thresholds are about."""
 
-    attacker: Annotated[Prose, doc("Who it is, and what is known to them.")]
-    options: Annotated[
-        Mapping[LabelText, Any],
-        MaxLen(20),
-        doc(
-            "How scores are taken, as `POST /v1/assessments` takes it: `utility`, `risk_model`, "
-            "`absent_policy`, `consistency`, `attacker_view`."
-        ),
-        Example({"absent_policy": "add_self"}),
-    ] = field(default_factory=dict)
+    attacker: Prose
+    """Who it is, and what is known to them."""
+    options: Annotated[Mapping[LabelText, Any], MaxLen(20), Example({"absent_policy": "add_self"})] = field(
+        default_factory=dict
+    )
+    """How scores are taken, as `POST /v1/assessments` takes it: `utility`, `risk_model`, `absent_policy`,
+    `consistency`, `attacker_view`.
+    """
 
 
 @dataclass(frozen=True)
 class Register:
     """Which dictionary fills a slot: that of this name and hash, or any."""
 
-    name: Annotated[Word | None, doc("Name of the dictionary or dictionary set."), Example("census")] = None
+    name: Annotated[Word | None, Example("census")] = None
+    """Name of the dictionary or dictionary set."""
     sha256: Annotated[str | None, Len(64, 64)] = None
-    any: Annotated[
-        str | None,
-        MaxLen(2000),
-        doc("In place of name and hash: why whatever is named will do; without a word, verdicts are errors."),
-        Example(None),
-    ] = None
+    """Its hash, as it and verdicts show it."""
+    any: Annotated[str | None, MaxLen(2000), Example(None)] = None
+    """In place of name and hash: why whatever is named will do; without a word, verdicts are errors."""
 
     def __post_init__(self) -> None:
         given = [own is not None for own in (self.name, self.sha256, self.any)]
@@ -107,29 +103,26 @@ class Register:
 class Slot:
     """A dictionary that an evaluation names."""
 
-    name: Annotated[Word, doc("Name of the slot."), Example("register")]
-    description: Annotated[str, MaxLen(2000), doc("What belongs into it.")] = ""
-    required: Annotated[bool, doc("Whether it must be filled.")] = True
-    register: Annotated[
-        Register | None,
-        doc(
-            "Which dictionary fills it. Without this only keys with the scope `govern` can name one: for "
-            "others the verdict is an error."
-        ),
-    ] = None
+    name: Annotated[Word, Example("register")]
+    """Name of the slot."""
+    description: Annotated[str, MaxLen(2000)] = ""
+    """What belongs into it."""
+    required: bool = True
+    """Whether it must be filled."""
+    register: Register | None = None
+    """Which dictionary fills it. Without this only keys with the scope `govern` can name one: for others the
+    verdict is an error.
+    """
 
 
 @dataclass(frozen=True)
 class Scope:
     """What part of the release a requirement is about: attributes that group records, or groups."""
 
-    attributes: Annotated[
-        tuple[ColumnName, ...] | None, Len(1, 100), doc("Quasi-identifiers that records are grouped by.")
-    ] = None
-    groups: Annotated[
-        ColumnName | None,
-        doc("Attribute whose original values make groups, each of which must keep it."),
-    ] = None
+    attributes: Annotated[tuple[ColumnName, ...] | None, Len(1, 100)] = None
+    """Quasi-identifiers that records are grouped by."""
+    groups: ColumnName | None = None
+    """Attribute whose original values make groups, each of which must keep it."""
 
 
 @dataclass(frozen=True)
@@ -138,24 +131,16 @@ class MeasureCondition:
 
     kind: ClassVar[str] = "measure"
     measure: str
-    parameters: Annotated[
-        Parameters,
-        WithKind("measure"),
-        doc(
-            "The measure's `kind` and its parameters, as `POST /v1/measurements` takes them; dictionaries "
-            "among the parameters are slots of the policy."
-        ),
-        Example({"kind": "k_map", "k": 5}),
-    ]
-    version: Annotated[
-        int | None,
-        Ge(1),
-        doc(
-            "Version of the measure; filled in when the policy is stored. Another one than the catalogue's "
-            "is refused."
-        ),
-    ] = field(default=None, kw_only=True)
-    value: Annotated[Title, doc("Path to the number in the measure's result."), Example("records_failing")]
+    parameters: Annotated[Parameters, WithKind("measure"), Example({"kind": "k_map", "k": 5})]
+    """The measure's `kind` and its parameters, as `POST /v1/measurements` takes them; dictionaries among the
+    parameters are slots of the policy.
+    """
+    version: Annotated[int | None, Ge(1)] = field(default=None, kw_only=True)
+    """Version of the measure; filled in when the policy is stored. Another one than the catalogue's is
+    refused.
+    """
+    value: Annotated[Title, Example("records_failing")]
+    """Path to the number in the measure's result."""
     comparison: Compared
     threshold: Threshold
     dictionary: SlotName = None
@@ -166,7 +151,8 @@ class ScoreCondition:
     """A number of the assessment's result; without a dictionary of the worst of all that are filled."""
 
     kind: ClassVar[str] = "score"
-    value: Annotated[Title, doc("Which number."), Example("loss_quantiles.0.95")]
+    value: Annotated[Title, Example("loss_quantiles.0.95")]
+    """Which number."""
     comparison: Compared
     threshold: Threshold
     dictionary: SlotName = None
@@ -178,31 +164,20 @@ class PrivacyModelCondition:
 
     kind: ClassVar[str] = "privacy_model"
     model: str
-    parameters: Annotated[
-        Parameters,
-        WithKind("model"),
-        doc("The model's `kind` and its parameters, as the objective `min_loss` takes them."),
-        Example({"kind": "k_anonymity", "k": 5}),
-    ]
-    failing_share: Annotated[Share, doc("Greatest share of records that may fail.")] = 0.0
+    parameters: Annotated[Parameters, WithKind("model"), Example({"kind": "k_anonymity", "k": 5})]
+    """The model's `kind` and its parameters, as the objective `min_loss` takes them."""
+    failing_share: Share = 0.0
+    """Greatest share of records that may fail."""
     dictionary: SlotName = None
-    missing: Annotated[
-        Missing,
-        doc(
-            "A missing quasi-identifier matches other missing ones (`own_category`), every value "
-            "(`matches_everything`), or the record is to be suppressed (`excluded`): a record that is "
-            "suppressed for it is not counted, one that is released fails. As `min_loss` takes it."
-        ),
-        ADDED_LATER,
-    ] = "own_category"
-    suppressed: Annotated[
-        Suppressed,
-        doc(
-            "Whether only the classes that are released have to meet the model (`excluded`), or the "
-            "suppressed records as one more class as well (`own_block`). As `min_loss` takes it."
-        ),
-        ADDED_LATER,
-    ] = "excluded"
+    missing: Annotated[Missing, ADDED_LATER] = "own_category"
+    """A missing quasi-identifier matches other missing ones (`own_category`), every value
+    (`matches_everything`), or the record is to be suppressed (`excluded`): a record that is suppressed for it
+    is not counted, one that is released fails. As `min_loss` takes it.
+    """
+    suppressed: Annotated[Suppressed, ADDED_LATER] = "excluded"
+    """Whether only the classes that are released have to meet the model (`excluded`), or the suppressed
+    records as one more class as well (`own_block`). As `min_loss` takes it.
+    """
 
 
 @dataclass(frozen=True)
@@ -210,7 +185,8 @@ class BoundCondition:
     """The risk under the dictionary is a proven upper bound of that under the attacker's own."""
 
     kind: ClassVar[str] = "bound"
-    dictionary: Annotated[Word, doc("Slot of the dictionary.")]
+    dictionary: Word
+    """Slot of the dictionary."""
     may_rest_on_assumptions: RestsOnAssumptions = False
 
 
@@ -219,13 +195,12 @@ class OptimumCondition:
     """The rule is within a gap of the proven optimum of an objective."""
 
     kind: ClassVar[str] = "optimum"
-    objective: Annotated[
-        Parameters,
-        doc("The objective, as `POST /v1/optimisations` takes it."),
-        Example({"kind": "min_risk", "utility_floor": 6}),
-    ]
-    scope: Annotated[OptimumScope, doc("Among which rules it is the best.")] = "table_level"
-    gap: Annotated[Share, doc("Greatest relative distance from the proven bound.")] = 0.0
+    objective: Annotated[Parameters, Example({"kind": "min_risk", "utility_floor": 6})]
+    """The objective, as `POST /v1/optimisations` takes it."""
+    scope: OptimumScope = "table_level"
+    """Among which rules it is the best."""
+    gap: Share = 0.0
+    """Greatest relative distance from the proven bound."""
     dictionary: SlotName = None
 
 
@@ -235,20 +210,13 @@ class GuaranteeCondition:
 
     kind: ClassVar[str] = "guarantee"
     model: str
-    parameters: Annotated[
-        Parameters,
-        WithKind("model"),
-        doc(
-            "The privacy model's `kind`, and what is asked of the parameters that guarantees state: bounds "
-            "of a number by the comparisons of thresholds, the least of a choice, and the `attribute` that "
-            "it is about (left out: the only sensitive one)."
-        ),
-        Example({"kind": LIKENESS, "beta": {"at_most": 2}}),
-    ]
-    status: Annotated[
-        PromisedStatus,
-        doc("The least that it must be worth once every hypothesis that is known to fail is counted."),
-    ] = "certified"
+    parameters: Annotated[Parameters, WithKind("model"), Example({"kind": LIKENESS, "beta": {"at_most": 2}})]
+    """The privacy model's `kind`, and what is asked of the parameters that guarantees state: bounds of a
+    number by the comparisons of thresholds, the least of a choice, and the `attribute` that it is about (left
+    out: the only sensitive one).
+    """
+    status: PromisedStatus = "certified"
+    """The least that it must be worth once every hypothesis that is known to fail is counted."""
     may_rest_on_assumptions: RestsOnAssumptions = False
 
 
@@ -257,14 +225,10 @@ class BudgetCondition:
     """What all differentially private releases of the table have spent, this one included."""
 
     kind: ClassVar[str] = "privacy_budget"
-    epsilon: Annotated[
-        float,
-        Ge(0.0001),
-        Le(1000),
-        doc("Most ε of all of them together, the decimal that it is written as."),
-        Example(2),
-    ]
-    delta: Annotated[float, Ge(0), Lt(1), doc("Most δ of all of them together."), Example(0.00001)]
+    epsilon: Annotated[float, Ge(0.0001), Le(1000), Example(2)]
+    """Most ε of all of them together, the decimal that it is written as."""
+    delta: Annotated[float, Ge(0), Lt(1), Example(0.00001)]
+    """Most δ of all of them together."""
     may_rest_on_assumptions: RestsOnAssumptions = False
 
     def within(self, other: BudgetCondition) -> bool:
@@ -280,18 +244,16 @@ class BudgetCondition:
 class Secret:
     """A query whose answer is to stay secret."""
 
-    id: Annotated[Word, doc("Its name."), Example("cancer-patients")]
+    id: Annotated[Word, Example("cancer-patients")]
+    """Its name."""
     query: Annotated[
         str,
         Len(1, MOST_CHARACTERS_OF_A_SECRET),
-        doc("As `POST /v1/view-checks` takes it. Whoever reads a verdict reads it: name no person."),
         Example("names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w)."),
     ]
-    reason: Annotated[
-        Prose,
-        doc("Why the answer is secret, and from whom."),
-        Example("Nobody outside the ward may learn who has cancer."),
-    ]
+    """As `POST /v1/view-checks` takes it. Whoever reads a verdict reads it: name no person."""
+    reason: Annotated[Prose, Example("Nobody outside the ward may learn who has cancer.")]
+    """Why the answer is secret, and from whom."""
 
 
 @dataclass(frozen=True)
@@ -299,30 +261,18 @@ class PerfectPrivacyCondition:
     """Every view is perfectly private with respect to every secret."""
 
     kind: ClassVar[str] = "perfect_privacy"
-    secrets: Annotated[tuple[Secret, ...], Len(1, MOST_SECRETS), doc("What is to stay secret.")]
-    language: Annotated[
-        QueryLanguage,
-        doc("The language of the secrets, and of the views that are judged."),
-        Example("datalog"),
-    ] = "datalog"
-    dialect: Annotated[SqlDialect, doc("The dialect of queries and tables in SQL."), Example("postgres")] = (
-        "postgres"
-    )
-    ignore_foreign_keys: Annotated[
-        bool, doc("Decide as if readers did not know that referenced rows exist.")
-    ] = False
-    keys: Annotated[
-        Literal["considered", "ignored"],
-        doc(
-            "`ignored` decides with the keys left out: views are then private if keys are unknown to readers."
-        ),
-        ADDED_LATER,
-    ] = "considered"
-    keys_reason: Annotated[
-        Prose | None,
-        doc("Why keys are ignored: words, which `ignored` needs."),
-        Example("Readers see no identifiers."),
-    ] = None
+    secrets: Annotated[tuple[Secret, ...], Len(1, MOST_SECRETS)]
+    """What is to stay secret."""
+    language: Annotated[QueryLanguage, Example("datalog")] = "datalog"
+    """The language of the secrets, and of the views that are judged."""
+    dialect: Annotated[SqlDialect, Example("postgres")] = "postgres"
+    """The dialect of queries and tables in SQL."""
+    ignore_foreign_keys: bool = False
+    """Decide as if readers did not know that referenced rows exist."""
+    keys: Annotated[Literal["considered", "ignored"], ADDED_LATER] = "considered"
+    """`ignored` decides with the keys left out: views are then private if keys are unknown to readers."""
+    keys_reason: Annotated[Prose | None, Example("Readers see no identifiers.")] = None
+    """Why keys are ignored: words, which `ignored` needs."""
 
 
 Condition = (
@@ -342,35 +292,32 @@ CONDITIONS: Final[tuple[type[Condition], ...]] = get_args(Condition)
 class Requirement:
     """One thing that must hold."""
 
-    id: Annotated[Word, doc("Its name within the policy."), Example("small-classes")]
-    title: Annotated[Title, doc("What must hold, in words.")]
-    reason: Annotated[Prose, doc("Why this number.")]
-    severity: Annotated[Severity, doc("Whether its failure blocks or is only listed.")] = field(
-        default="block", kw_only=True
-    )
+    id: Annotated[Word, Example("small-classes")]
+    """Its name within the policy."""
+    title: Title
+    """What must hold, in words."""
+    reason: Prose
+    """Why this number."""
+    severity: Severity = field(default="block", kw_only=True)
+    """Whether its failure blocks or is only listed."""
     scope: Annotated[Scope, ADDED_LATER] = field(default_factory=Scope, kw_only=True)
-    condition: Annotated[Condition, doc("What is required.")]
+    """All of the release if left out."""
+    condition: Condition
+    """What is required."""
 
 
 @dataclass(frozen=True)
 class Heading:
     """A question that somebody outside asks, under which a report says what answers it."""
 
-    title: Annotated[Title, doc("The question in short; each heading has its own."), Example("Singling out")]
-    source: Annotated[
-        str, Len(1, 500), doc("Who asks it, and where."), Example("Opinion 05/2014, 10 April 2014")
-    ]
-    text: Annotated[
-        Prose,
-        doc("What is asked, and what of it no requirement sees."),
-        Example("Whether anybody can be told apart. Free text is not looked at."),
-    ]
-    requirements: Annotated[
-        tuple[Word, ...],
-        MaxLen(MOST_REQUIREMENTS),
-        doc("Ids of the requirements that answer it."),
-        Example(["small-classes"]),
-    ] = ()
+    title: Annotated[Title, Example("Singling out")]
+    """The question in short; each heading has its own."""
+    source: Annotated[str, Len(1, 500), Example("Opinion 05/2014, 10 April 2014")]
+    """Who asks it, and where."""
+    text: Annotated[Prose, Example("Whether anybody can be told apart. Free text is not looked at.")]
+    """What is asked, and what of it no requirement sees."""
+    requirements: Annotated[tuple[Word, ...], MaxLen(MOST_REQUIREMENTS), Example(["small-classes"])] = ()
+    """Ids of the requirements that answer it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -378,62 +325,37 @@ class Policy:
     """A policy, as JSON or YAML have it."""
 
     name: Annotated[str, Len(1, 90)]
-    version: Annotated[int, Ge(1), Le(1_000_000), doc("Raised by whoever changes the policy.")]
-    title: Annotated[Title, doc("What it is for.")]
-    description: Annotated[str, MaxLen(5000), doc("More about it.")] = ""
+    """Name that all versions share."""
+    version: Annotated[int, Ge(1), Le(1_000_000)]
+    """Raised by whoever changes the policy."""
+    title: Title
+    """What it is for."""
+    description: Annotated[str, MaxLen(5000)] = ""
+    """More about it."""
     assumes: Assumptions
-    dictionaries: Annotated[
-        tuple[Slot, ...], MaxLen(MOST_SLOTS), doc("Dictionaries that an evaluation names.")
-    ] = ()
-    schema: Annotated[PolicySchema | None, doc("The role of every column; any dataset if left out.")] = None
-    not_covered: Annotated[
-        tuple[NotCovered, ...],
-        MaxLen(MOST_EXEMPTIONS),
-        doc(
-            "Columns that may leave though they single people out, with the reason; requirements still hold."
-        ),
-        ADDED_LATER,
-    ] = ()
-    singled_out_share: Annotated[
-        Share,
-        doc(
-            "Greatest share of the records whose value fewer persons may have than the largest k, 2 without "
-            "any."
-        ),
-        ADDED_LATER,
-    ] = USUAL_SINGLED_OUT_SHARE
-    coverage_version: Annotated[
-        int | None,
-        Ge(1),
-        Le(NEWEST_COVERAGE),
-        doc(
-            "Version of what is checked before any requirement; filled in when the policy is stored. Of "
-            "those of before, version 1 counts unique records, and both 1 and 2 take any dictionary for a "
-            "slot and any number of suppressed records."
-        ),
-        Example(3),
-    ] = None
-    suppression_limit: Annotated[
-        float | None,
-        Ge(0),
-        Le(1),
-        SHORT,
-        doc(
-            "Greatest share of the records that may be suppressed, and that a suggested change may suppress. "
-            "If left out, any share may be, and no change suppresses. Before coverage version 3 it is for "
-            "changes only."
-        ),
-    ] = None
-    outline: Annotated[
-        tuple[Heading, ...],
-        MaxLen(MOST_HEADINGS),
-        doc("What a report of its verdicts is arranged by; by the requirements if left out."),
-        ADDED_LATER,
-    ] = ()
+    dictionaries: Annotated[tuple[Slot, ...], MaxLen(MOST_SLOTS)] = ()
+    """Dictionaries that an evaluation names."""
+    schema: PolicySchema | None = None
+    """The role of every column; any dataset if left out."""
+    not_covered: Annotated[tuple[NotCovered, ...], MaxLen(MOST_EXEMPTIONS), ADDED_LATER] = ()
+    """Columns that may leave though they single people out, with the reason; requirements still hold."""
+    singled_out_share: Annotated[Share, ADDED_LATER] = USUAL_SINGLED_OUT_SHARE
+    """Greatest share of the records whose value fewer persons may have than the largest k, 2 without any."""
+    coverage_version: Annotated[int | None, Ge(1), Le(NEWEST_COVERAGE), Example(3)] = None
+    """Version of what is checked before any requirement; filled in when the policy is stored. Of those of
+    before, version 1 counts unique records, and both 1 and 2 take any dictionary for a slot and any number of
+    suppressed records.
+    """
+    suppression_limit: Annotated[float | None, Ge(0), Le(1), SHORT] = None
+    """Greatest share of the records that may be suppressed, and that a suggested change may suppress. If left
+    out, any share may be, and no change suppresses. Before coverage version 3 it is for changes only.
+    """
+    outline: Annotated[tuple[Heading, ...], MaxLen(MOST_HEADINGS), ADDED_LATER] = ()
+    """What a report of its verdicts is arranged by; by the requirements if left out."""
     format: Format = FORMAT_2
-    requirements: Annotated[
-        tuple[Requirement, ...], Len(1, MOST_REQUIREMENTS), doc("What must hold, all of it.")
-    ]
+    """Format of the document."""
+    requirements: Annotated[tuple[Requirement, ...], Len(1, MOST_REQUIREMENTS)]
+    """What must hold, all of it."""
 
     @property
     def judges_views(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, Final, Literal
 
-from annotated_types import Len, MaxLen, doc
+from annotated_types import Len, MaxLen
 
 from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, Example
 from app.domain.errors import InvalidInput
@@ -73,46 +73,29 @@ class PolicySchema:
     attributes: Annotated[
         Mapping[ColumnName, Role],
         MaxLen(1000),
-        doc(
-            "Column → the role that it must have; `dropped` must not be in the release, and one at most is "
-            "`person`, whom a row is about. Empty: a draft, under which every verdict is an error."
-        ),
         Example({"birth_year": "quasi_identifier", "income": "sensitive"}),
     ]
+    """Column → the role that it must have; `dropped` must not be in the release, and one at most is `person`,
+    whom a row is about. Empty: a draft, under which every verdict is an error.
+    """
     patterns: Annotated[
-        Mapping[ColumnName, PatternRole],
-        MaxLen(100),
-        doc("Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released."),
-        Example({"*name*": "dropped"}),
-        ADDED_LATER,
+        Mapping[ColumnName, PatternRole], MaxLen(100), Example({"*name*": "dropped"}), ADDED_LATER
     ] = field(default_factory=dict)
-    to_confirm: Annotated[
-        tuple[ColumnName, ...],
-        MaxLen(1000),
-        doc("Columns whose role nobody has confirmed yet; with any, every verdict is an error."),
-        Example([]),
-        ADDED_LATER,
-    ] = ()
-    rows_are: Annotated[
-        Literal["persons"] | None,
-        doc("`persons` says that each row is a person; not beside a column with the role `person`."),
-        Example("persons"),
-    ] = None
-    columns: Annotated[
-        Mapping[ColumnName, ColumnReading],
-        MaxLen(1000),
-        doc(
-            "How columns are read where commands and packages are given tables and nothing else says it. "
-            "Stored datasets are read as they are described."
-        ),
-        ADDED_LATER,
-    ] = field(default_factory=dict)
-    file: Annotated[FileReading, doc("How the table's file is read."), ADDED_LATER] = field(
-        default_factory=FileReading
+    """Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released."""
+    to_confirm: Annotated[tuple[ColumnName, ...], MaxLen(1000), Example([]), ADDED_LATER] = ()
+    """Columns whose role nobody has confirmed yet; with any, every verdict is an error."""
+    rows_are: Annotated[Literal["persons"] | None, Example("persons")] = None
+    """`persons` says that each row is a person; not beside a column with the role `person`."""
+    columns: Annotated[Mapping[ColumnName, ColumnReading], MaxLen(1000), ADDED_LATER] = field(
+        default_factory=dict
     )
-    release: Annotated[FileReading, doc("How the file of a release is read."), ADDED_LATER] = field(
-        default_factory=FileReading
-    )
+    """How columns are read where commands and packages are given tables and nothing else says it. Stored
+    datasets are read as they are described.
+    """
+    file: Annotated[FileReading, ADDED_LATER] = field(default_factory=FileReading)
+    """How the table's file is read."""
+    release: Annotated[FileReading, ADDED_LATER] = field(default_factory=FileReading)
+    """How the file of a release is read."""
 
     @property
     def person(self) -> str | None:
@@ -140,12 +123,7 @@ class PolicySchema:
 class NotCovered:
     """Columns that may leave although they single people out."""
 
-    columns: Annotated[tuple[ColumnName, ...], Len(1, 1000), doc("Their names."), Example(["member_id"])]
-    reason: Annotated[
-        str,
-        MaxLen(2000),
-        doc(
-            "Why they may leave, in words; empty until somebody writes it, and till then verdicts are errors."
-        ),
-        Example("Random, and new each time."),
-    ]
+    columns: Annotated[tuple[ColumnName, ...], Len(1, 1000), Example(["member_id"])]
+    """Their names."""
+    reason: Annotated[str, MaxLen(2000), Example("Random, and new each time.")]
+    """Why they may leave, in words; empty until somebody writes it, and till then verdicts are errors."""

@@ -21,7 +21,8 @@ from app.services.scoring.scoring_options import ScoringOptions
 
 _FIRST: Final = ("format", "name", "version", "title", "description", "assumes", "dictionaries")
 """Fields in the order in which files begin."""
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,89}")
+NAME: Final = "[A-Za-z0-9][A-Za-z0-9._-]{0,89}"
+"""The form of a policy's name."""
 _USUAL_OPTIONS: Final = ScoringOptions().document()
 _MOST_DEEP: Final = 16
 
@@ -84,7 +85,7 @@ def asked_document(policy: Policy, requirement: Requirement) -> JsonObject:
 
 def _scope_faults(requirements: object, form: Format) -> Iterator[Fault]:
     """Faults of scopes that are given and say nothing, or two things."""
-    for number, own in enumerate(requirements if isinstance(requirements, list) else ()):
+    for number, own in enumerate(requirements if isinstance(requirements, list | tuple) else ()):
         scope = own.get("scope") if isinstance(own, Mapping) else None
         if not isinstance(scope, Mapping) or not scope.keys() <= {"attributes", "groups"}:
             continue
@@ -101,7 +102,7 @@ def _head_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     if document.get("format") not in [own.name for own in FORMATS]:
         yield Fault("/format", "unknown-format", "This is no format of a policy.", f"Write {FORMAT_2.name}.")
     name = document.get("name")
-    if isinstance(name, str) and _NAME.fullmatch(name) is None:
+    if isinstance(name, str) and re.fullmatch(NAME, name) is None:
         yield Fault(
             "/name", "invalid-name", "A policy's name has 1 to 90 characters: ASCII letters, digits, "
             "'.', '_' and '-', the first a letter or digit.", "Choose another name.",
