@@ -91,7 +91,7 @@ def written(value: Any, names: Names = _AS_THEY_ARE) -> dict[str, Any]:  # noqa:
             continue
         if own.name in kinds:
             found = {"kind": found, **getattr(value, kinds[own.name])}
-        if SHORT in marks and math.isfinite(found) and found == int(found) and not isinstance(found, bool):
+        if SHORT in marks and isinstance(found, float) and found.is_integer():
             found = int(found)
         document[called.get(own.name, own.name)] = _plain(found, names)
     return document

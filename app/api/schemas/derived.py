@@ -35,6 +35,7 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model, model_validato
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from app.api.addresses import PREFIX
 from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
 from app.api.schemas.described import texts_below_fields
@@ -224,7 +225,9 @@ class _Derivation:
             marks = getattr(hint, "__metadata__", ())
             has_text = any(isinstance(own, annotated_types.DocInfo) for own in marks)
             if not has_text and described in (texts := texts_below_fields(source)):
-                type_ = Annotated[type_, Field(description=texts[described])]
+                # The domain names resources, of which the interface alone knows the addresses.
+                text = texts[described].replace("`POST ", f"`POST {PREFIX}/")
+                type_ = Annotated[type_, Field(description=text)]
             name_sent = called.get(field, field)
             if hasattr(self._base, name_sent):  # as "schema" is a method of every model
                 fields[f"{name_sent}_"] = (Annotated[type_, Field(alias=name_sent)], default)

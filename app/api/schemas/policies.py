@@ -57,6 +57,7 @@ def _body(source: type, name: str, form: Format = FORMAT_2, /, about: str = "", 
         instead=fields,
         parts=_BODIES,
         base=_Sent,
+        # The numbers of a budget may be sent as texts.
         strict_numbers=source is not policy.BudgetCondition,
         names=names_of(form),
     )

@@ -74,7 +74,7 @@ class Assumptions:
     options: Annotated[Mapping[LabelText, Any], MaxLen(20), Example({"absent_policy": "add_self"})] = field(
         default_factory=dict
     )
-    """How scores are taken, as `POST /v1/assessments` takes it: `utility`, `risk_model`, `absent_policy`,
+    """How scores are taken, as `POST assessments` takes it: `utility`, `risk_model`, `absent_policy`,
     `consistency`, `attacker_view`.
     """
 
@@ -132,7 +132,7 @@ class MeasureCondition:
     kind: ClassVar[str] = "measure"
     measure: str
     parameters: Annotated[Parameters, WithKind("measure"), Example({"kind": "k_map", "k": 5})]
-    """The measure's `kind` and its parameters, as `POST /v1/measurements` takes them; dictionaries among the
+    """The measure's `kind` and its parameters, as `POST measurements` takes them; dictionaries among the
     parameters are slots of the policy.
     """
     version: Annotated[int | None, Ge(1)] = field(default=None, kw_only=True)
@@ -196,7 +196,7 @@ class OptimumCondition:
 
     kind: ClassVar[str] = "optimum"
     objective: Annotated[Parameters, Example({"kind": "min_risk", "utility_floor": 6})]
-    """The objective, as `POST /v1/optimisations` takes it."""
+    """The objective, as `POST optimisations` takes it."""
     scope: OptimumScope = "table_level"
     """Among which rules it is the best."""
     gap: Share = 0.0
@@ -251,7 +251,7 @@ class Secret:
         Len(1, MOST_CHARACTERS_OF_A_SECRET),
         Example("names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w)."),
     ]
-    """As `POST /v1/view-checks` takes it. Whoever reads a verdict reads it: name no person."""
+    """As `POST view-checks` takes it. Whoever reads a verdict reads it: name no person."""
     reason: Annotated[Prose, Example("Nobody outside the ward may learn who has cancer.")]
     """Why the answer is secret, and from whom."""
 
