@@ -19,10 +19,11 @@ from app.cli.operations import Operations
 from app.cli.plain_lines import plain_lines
 from app.cli.structured_files import read_structured
 from app.cli.table_pieces import table_pieces
+from app.documents import written
 from app.domain.errors import InvalidInput
 from app.domain.policies.schema import PolicySchema, Role
 from app.services.datasets.ingest.proposals import propose_schema as proposed_from
-from app.services.gates.policy_documents import policy_of, schema_document
+from app.services.gates.policy_documents import policy_of
 from privacy_risk.release_policy import policy_text
 
 DONE: Final = 0
@@ -110,7 +111,7 @@ def _lines(schema: PolicySchema) -> Iterator[str]:
         yield from (f"    {_quoted(name)}: {role}" for name, role in schema.patterns.items())
     if schema.rows_are:
         yield f"  rows_are: {schema.rows_are}"
-    read = schema_document(replace(schema, attributes={}, patterns={}, to_confirm=(), rows_are=None))
+    read = written(replace(schema, attributes={}, patterns={}, to_confirm=(), rows_are=None))
     del read["attributes"]
     if read:
         yield from textwrap.indent(policy_text(read), "  ").splitlines()

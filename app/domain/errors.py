@@ -29,12 +29,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
-from typing import Any, ClassVar, get_type_hints
-
-from annotated_types import Ge, Gt, Le, Lt
+from typing import Any, ClassVar
 
 
 class PrivacyRiskError(Exception):
@@ -102,49 +99,6 @@ def refuse(faults: Sequence[Fault]) -> None:
     """Raise InvalidInput with all of the faults, if there are any."""
     if faults:
         raise InvalidInput(faults)
-
-
-def require_bounds(question: object) -> None:
-    """Refuse a number that is beyond the bounds of its field, NaN among them: InvalidInput at the field."""
-    for name, bounds in _bounds(type(question)).items():  # type: ignore[arg-type] # types are hashable
-        value = getattr(question, name)
-        if value is not None and not all(_is_within(value, bound) for bound in bounds):
-            allowed = " and ".join(map(_described, bounds))
-            raise InvalidInput.of(f"/{name}", "out-of-range", f"{name} must be {allowed}.")
-
-
-@cache
-def _bounds(of: type[Any]) -> dict[str, tuple[Any, ...]]:
-    """The bounds of each field."""
-    hints = get_type_hints(of, include_extras=True)
-    marks = {own.name: getattr(hints[own.name], "__metadata__", ()) for own in fields(of)}
-    return {
-        name: tuple(own for own in said if isinstance(own, Ge | Gt | Le | Lt)) for name, said in marks.items()
-    }
-
-
-def _is_within(value: Any, bound: Any) -> bool:  # noqa: ANN401 - what can be compared
-    match bound:
-        case Ge(least):
-            return bool(value >= least)
-        case Gt(below):
-            return bool(value > below)
-        case Le(most):
-            return bool(value <= most)
-        case _:
-            return bool(value < bound.lt)
-
-
-def _described(bound: Any) -> str:  # noqa: ANN401 - one of four
-    match bound:
-        case Ge(least):
-            return f"at least {least:g}"
-        case Gt(below):
-            return f"above {below:g}"
-        case Le(most):
-            return f"at most {most:g}"
-        case _:
-            return f"below {bound.lt:g}"
 
 
 @contextlib.contextmanager

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.api.examples.measurements import BY_MEASURE
+from app.documents import built
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import InvalidInput
-from app.domain.policies.building import built
 from app.domain.policies.comparison import WORDS, holds, margin
 from app.domain.policies.difference import difference
 from app.domain.policies.intervals import Interval

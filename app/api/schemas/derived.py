@@ -1,9 +1,9 @@
 """Bodies made from the domain's frozen dataclasses, so that a measure is described once.
 
-Bounds (annotated_types), descriptions (``doc``), defaults and docstrings carry over. What is sent is strict:
-unknown fields are errors, whole numbers are no texts, references have the form of ids and names. What is
-answered writes infinity as "inf". Values of cells are null for keys that may not read the data. What was
-sent becomes the dataclass again by :func:`value_of`.
+Bounds (annotated_types), descriptions (``doc``, or a text below the field), defaults and docstrings carry
+over. What is sent is strict: unknown fields are errors, whole numbers are no texts, references have the form
+of ids and names. What is answered writes infinity as "inf". Values of cells are null for keys that may not
+read the data. What was sent becomes the dataclass again by :func:`value_of`.
 """
 
 from __future__ import annotations
@@ -35,11 +35,15 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model, model_validato
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
+from app.api.addresses import PREFIX
 from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
+from app.api.schemas.described import texts_below_fields
+from app.documents import Names, fields_of_kinds, usual, written
 from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Example, Label
 from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
+from app.domain.policies.comparison import Value
 
 Model = type[BaseModel]
 
@@ -143,16 +147,20 @@ def request_of(
     fields: Mapping[str, Any] = types.MappingProxyType({}),
     parts: Mapping[type, Any] = types.MappingProxyType({}),
     *,
-    base: type[Asked] = Asked,
+    base: type[Request] = Asked,
     strict_numbers: bool = True,
+    instead: Mapping[str, Any] = types.MappingProxyType({}),
+    names: Names = types.MappingProxyType({}),
 ) -> type[Asked]:
     """The body that asks for something: the field ``kind``, unless it is None, then those of the dataclass.
 
     ``fields`` are those that are not made of the dataclass's own: annotation and default. ``parts`` are
     bodies made before, by the type that they ask for. Numbers that are no whole ones may be sent as texts
-    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields.
+    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields. ``instead`` are
+    fields that differ from the dataclass's and stand in their place; ``names`` are of fields that documents
+    call otherwise.
     """
-    derive = _Derivation(name, base, {**(_SENT if strict_numbers else _WHOLE), **parts})
+    derive = _Derivation(name, base, {**(_SENT if strict_numbers else _WHOLE), **parts}, instead, names)
     asked = {} if kind is None else {"kind": (Literal[kind], Field(description=said_of_kind))}
     return derive.model(parameters, name, {**asked, **fields}, about)  # type: ignore[return-value]
 
@@ -185,33 +193,56 @@ def _made_from(source: type, body: Any) -> Model:  # noqa: ANN401 - a class of w
 class _Derivation:
     """The models of one dataclass and of those inside it; ``prefix`` keeps their names apart from others'."""
 
-    def __init__(self, prefix: str, base: type[BaseModel], plain: Mapping[Any, Any]) -> None:
+    def __init__(
+        self,
+        prefix: str,
+        base: type[BaseModel],
+        plain: Mapping[Any, Any],
+        instead: Mapping[str, Any] = types.MappingProxyType({}),
+        names: Names = types.MappingProxyType({}),
+    ) -> None:
         self._prefix = prefix
         self._base = base
         self._plain = plain
+        self._instead = instead
+        self._names = names
         self._made: dict[type, Model] = {}
 
     def model(self, source: type, name: str, first: Mapping[str, Any], about: str = "") -> Model:
         """The model of a dataclass, with more fields before its own and more words before its docstring."""
-        hints = field_types(source)
+        hints, parameters, called = field_types(source), fields_of_kinds(source), self._names.get(source, {})
         fields: dict[str, Any] = dict(first)
-        for field in dataclasses.fields(source):
-            if field.name not in fields and not isinstance(getattr(self._base, field.name, None), property):
-                fields[field.name] = (self._type(hints[field.name]), self._default(field, hints[field.name]))
+        for stated in dataclasses.fields(source):
+            field = stated.name
+            if field in first or field in parameters.values():
+                continue
+            if isinstance(getattr(self._base, field, None), property):
+                continue
+            described = parameters.get(field, field)
+            hint = hints[described]
+            type_, default = self._instead.get(field) or (self._type(hint), self._default(stated, hint))
+            # To look for texts takes long, so not where all fields have them in their types.
+            marks = getattr(hint, "__metadata__", ())
+            has_text = any(isinstance(own, annotated_types.DocInfo) for own in marks)
+            if not has_text and described in (texts := texts_below_fields(source)):
+                # The domain names resources, of which the interface alone knows the addresses.
+                text = texts[described].replace("`POST ", f"`POST {PREFIX}/")
+                type_ = Annotated[type_, Field(description=text)]
+            name_sent = called.get(field, field)
+            if hasattr(self._base, name_sent):  # as "schema" is a method of every model
+                fields[f"{name_sent}_"] = (Annotated[type_, Field(alias=name_sent)], default)
+            else:
+                fields[name_sent] = (type_, default)
         said = "\n\n".join(filter(None, [about, inspect.getdoc(source)]))
         made: Model = create_model(name, __base__=self._base, __doc__=said, **fields)
         return _made_from(source, made)
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401
-        if self._base is Answer:
+        value = usual(field)
+        if self._base is Answer or value is dataclasses.MISSING:
             return Field()  # type: ignore[no-any-return]
-        if field.default is not dataclasses.MISSING:
-            value = field.default
-        elif field.default_factory is not dataclasses.MISSING:
-            value = field.default_factory()
-        else:
-            return Field()  # type: ignore[no-any-return]
-        plain = TypeAdapter(hint).dump_python(value, mode="json")
+        is_one = dataclasses.is_dataclass(value)
+        plain = written(value) if is_one else TypeAdapter(hint).dump_python(value, mode="json")
         return Field(default=plain, validate_default=True)  # type: ignore[no-any-return]
 
     def _type(self, hint: Any) -> Any:  # noqa: ANN401 - types are values here
@@ -219,7 +250,7 @@ class _Derivation:
             return Text | None if self._base is Answer else Text
         if isinstance(hint, NewType):
             return Ref if hint.__supertype__ is str else self._type(hint.__supertype__)
-        if isinstance(hint, type) and hint in self._plain:
+        if hint in self._plain if isinstance(hint, type) else hint == Value and Value in self._plain:
             return self._plain[hint]
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             if hint not in self._made:

@@ -21,9 +21,14 @@ class Described(BaseModel):
 
     def __init_subclass__(cls, **options: Any) -> None:  # noqa: ANN401 - pydantic's
         super().__init_subclass__(**options)
-        said = _docstrings(cls.__module__).get(cls.__qualname__, {})
+        said = texts_below_fields(cls)
         for name in said.keys() & cls.__annotations__.keys():
             cls.__annotations__[name] = Annotated[cls.__annotations__[name], Field(description=said[name])]
+
+
+def texts_below_fields(described: type) -> Mapping[str, str]:
+    """Field of a class → the text below it, in one line; fields without one are left out."""
+    return _docstrings(described.__module__).get(described.__qualname__, {})
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -67,14 +66,9 @@ class PolicyCheck(Answer):
     @classmethod
     def of(cls, checked: Checked) -> PolicyCheck:
         """The answer to a check."""
-        lint = checked.lint
         document = None if checked.policy is None else document_of_policy(checked.policy)
-        return cls(
-            usable=not lint.errors,
-            errors=[PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.errors],
-            warnings=[PolicyFinding.model_validate(dataclasses.asdict(own)) for own in lint.warnings],
-            document=document,
-        )
+        found = {**vars(checked.lint), "usable": not checked.lint.errors, "document": document}
+        return cls.model_validate(found)
 
 
 class FieldChange(Answer):

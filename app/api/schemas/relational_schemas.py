@@ -9,9 +9,9 @@ from pydantic_core import PydanticCustomError
 
 from app.api.schemas.common import Answer, Count, Name, Ref, Resource, shown
 from app.api.schemas.view_checks import RelationalSchemaBody
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.views.ranges import Kind
 from app.services.resources import Stored, document_of
-from app.services.views.published import SqlDialect
 from app.services.views.relational_schemas import MOST_DATASETS, CreateRelationalSchema
 
 

@@ -18,6 +18,7 @@ from pydantic import (
 from app.api.schemas.common import Answer, Count, Name, Ref, Request, Resource
 from app.api.schemas.runs import WithRun
 from app.api.schemas.view_advice import CellValue, PairAdvice
+from app.domain.catalogue.catalogue_types import QueryLanguage, SqlDialect
 from app.domain.views.datalog import MOST_CHARACTERS
 from app.domain.views.decision import Verdict
 from app.domain.views.keys import KeysAdd
@@ -27,7 +28,7 @@ from app.domain.views.relational_schema import ForeignKey, RelationDefinition
 from app.domain.views.severity import Severity
 from app.services.views.advice import Advice
 from app.services.views.pair_verdicts import MOST_PLACES
-from app.services.views.published import Language, PairMethod, PairReason, SqlDialect
+from app.services.views.published import PairMethod, PairReason
 from app.services.views.reading import MOST_CHARACTERS_OF_TABLES, WrittenQuery
 from app.services.views.stored_checks import CreateViewCheck
 from app.services.views.view_checks import MOST_PAIRS
@@ -164,7 +165,7 @@ class NewViewCheck(Request):
     """
     views: Annotated[list[QueryBody], Field(min_length=1, max_length=200)]
     """Queries whose answers are to be published, each as a whole."""
-    language: Annotated[Language, Field(examples=["datalog"])] = "datalog"
+    language: Annotated[QueryLanguage, Field(examples=["datalog"])] = "datalog"
     """The language of all queries."""
     dialect: Annotated[SqlDialect, Field(examples=["postgres"])] = "postgres"
     """The dialect of queries and tables in SQL."""
@@ -379,7 +380,9 @@ class ViewCheckSummary(Resource):
 
     relational_schema: Annotated[str | None, Field(max_length=100, examples=["hospital"])]
     """Name of the relational schema; null if the check declares its own."""
-    language: Annotated[Language, Field(description="The language of its queries.", examples=["datalog"])]
+    language: Annotated[
+        QueryLanguage, Field(description="The language of its queries.", examples=["datalog"])
+    ]
     ignore_foreign_keys: Annotated[bool, Field(examples=[False])]
     """Whether it is decided as if there were no foreign keys."""
     n_secrets: Annotated[Count, Field(description="How many secrets it has.", examples=[1])]

@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
-from app.api.schemas.common import Count, Hash, Name, Ref, Resource, is_none
-from app.api.schemas.derived import Asking
+from app.api.schemas.common import Count, Hash, Name, Resource, is_none
+from app.api.schemas.derived import Asking, request_of
 from app.api.schemas.policies import PolicyRef
-from app.services.gates.waivers import CreateWaiver
+from app.services.gates import waivers
 
-Said = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=r"\S")]
-
-
-class NewWaiver(Asking[CreateWaiver]):
-    """A criterion of a policy to be waived."""
-
-    name: Name
-    policy: Annotated[PolicyRef, Field(examples=["members-release", "members-release@1"])]
-    """Name of the policy, or `NAME@VERSION`; of the name alone the highest version. The waiver is for the
-    criterion as it is there, and for all versions that have the very same.
-    """
-    criterion: Annotated[
-        str, StringConstraints(min_length=1, max_length=100), Field(examples=["several-people"])
-    ]
-    """Id of the criterion."""
-    datasets: Annotated[list[Ref] | None, Field(min_length=1, max_length=100, examples=[["members"]])] = None
-    """Names of the datasets that it is for, as they are now; null: all (`any_content`)."""
-    any_content: Annotated[bool, Field(examples=[False])] = False
-    """Whether it is for whatever is stored under these names, now and later. Otherwise it is for what the
-    datasets hold now, and for nothing else that will have their names.
-    """
-    views: Annotated[Hash | None, Field(examples=[None])] = None
-    """Of a criterion about views, in place of datasets: the `views_sha256` of the verdict that was looked at.
-    The waiver is for that schema and these views; of others, the criterion is judged plainly.
-    """
-    reason: Annotated[Said, Field(description="Why the criterion need not hold.")]
-    approved_by: Annotated[
-        str,
-        StringConstraints(min_length=1, max_length=200, pattern=r"\S"),
-        Field(description="Who takes it on himself.", examples=["A. Officer, data protection"]),
-    ]
-    until: Annotated[date, Field(examples=["2027-06-30"])]
-    """Last day on which it is in force (UTC)."""
+NewWaiver: Any = request_of(
+    waivers.NewWaiver,
+    "NewWaiver",
+    None,
+    instead={
+        "name": (Name, ...),
+        "policy": (Annotated[PolicyRef, Field(examples=["members-release", "members-release@1"])], ...),
+        "views": (Annotated[Hash | None, Field(examples=[None])], None),
+    },
+    parts={bool: bool},
+    base=Asking,
+)
 
 
 class Waiver(Resource):

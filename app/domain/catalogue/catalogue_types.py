@@ -22,6 +22,10 @@ class Hypothesis:
     reason: str
 
 
+QueryLanguage = Literal["datalog", "sql"]
+SqlDialect = Literal["postgres"]
+"""The dialects of SQL whose comparisons are known."""
+
 Need = Literal["rule", "dictionary", "sensitivity", "comparable_ids", "trees"]
 
 Reads = Literal[

@@ -12,13 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from app.documents import built
 from app.domain.catalogue.result_values import ResultValue
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.models.beta_likeness import LEAST, BetaLikeness
 from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import Criterion
 from app.domain.models.judging import AloneRecords
-from app.domain.policies.building import built
 from app.domain.policies.guarantee_bounds import bounds_of
 from app.domain.policies.objectives import criterion_of
 from app.domain.policies.policy import (

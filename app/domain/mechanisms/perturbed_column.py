@@ -10,12 +10,13 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge, Gt, Le, Len, Lt, MaxLen, doc
 
+from app.documents import refuse_out_of_bounds
 from app.domain.arrays import Floats, Ints, Longs
 from app.domain.catalogue.catalogue_types import CellValue, Hypothesis
 from app.domain.classes.gains import frequency_bounds
 from app.domain.classes.ratios import as_written
 from app.domain.classes.released import Release
-from app.domain.errors import InvalidInput, require_bounds
+from app.domain.errors import InvalidInput
 from app.domain.hierarchies.hierarchy import TOP
 from app.domain.mechanisms.drawing import MOST_VALUES
 from app.domain.mechanisms.likeness_matrix import (
@@ -82,7 +83,7 @@ class Perturbation:
     ] = None
 
     def __post_init__(self) -> None:
-        require_bounds(self)
+        refuse_out_of_bounds(self)
         if self.mode == "safe":
             return
         for name, default in (("objective", "paper"), ("alpha_floor", None)):

@@ -18,10 +18,11 @@ from typing import Annotated, ClassVar, Final, Literal, Protocol
 import numpy as np
 from annotated_types import Ge, Le, doc
 
+from app.documents import refuse_out_of_bounds
 from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.classes.ratios import as_written
-from app.domain.errors import Fault, InvalidInput, require_bounds
+from app.domain.errors import Fault, InvalidInput
 from app.domain.mechanisms.common_hypotheses import one_record_per_person
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
@@ -95,7 +96,7 @@ RuleIsPublic = Annotated[
 
 def require_private(question: object, epsilon: float) -> None:
     """InvalidInput for numbers beyond the bounds of their fields, and for an ε of too many places."""
-    require_bounds(question)
+    refuse_out_of_bounds(question)
     require_decimals("epsilon", epsilon, DECIMALS)
 
 

@@ -9,12 +9,13 @@ from typing import Annotated, Final, Protocol
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, doc
 
+from app.documents import refuse_out_of_bounds
 from app.domain.arrays import Ints, Longs
 from app.domain.catalogue.catalogue_types import CellValue
 from app.domain.classes.reconstruction import UniformReplacement, greatest_p, greatest_posterior
 from app.domain.classes.released import Release
 from app.domain.classes.sensitive_counts import SensitiveCounts, count_values
-from app.domain.errors import Fault, InvalidInput, require_bounds
+from app.domain.errors import Fault, InvalidInput
 from app.domain.hierarchies.numbers import alike_in_number
 from app.domain.mechanisms.drawing import MOST_VALUES, require_values
 from app.domain.mechanisms.mechanism import MechanismContext
@@ -109,7 +110,7 @@ class UniformReplacementParameters:
     ] = None
 
     def __post_init__(self) -> None:
-        require_bounds(self)
+        refuse_out_of_bounds(self)
         require_cap(self)
 
     def cap(self, m: int) -> float:

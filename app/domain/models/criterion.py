@@ -36,10 +36,11 @@ from typing import Annotated, ClassVar, Final, Literal
 import numpy as np
 from annotated_types import Ge, Le, doc
 
+from app.documents import refuse_out_of_bounds
 from app.domain.arrays import Bools, Floats, Longs
 from app.domain.classes.gains import LikenessBound
 from app.domain.classes.persons import ONE_ROW
-from app.domain.errors import NotSupported, require_bounds
+from app.domain.errors import NotSupported
 from app.domain.models.judging import NEWEST_READING, JudgedClasses, Others
 
 Merging = Literal["fewer_fail", "passes_stay", "none"]
@@ -111,7 +112,7 @@ class Criterion(ABC):
     merging_by_persons: ClassVar[Merging | None] = None
 
     def __post_init__(self) -> None:
-        require_bounds(self)
+        refuse_out_of_bounds(self)
 
     @property
     def is_of_values(self) -> bool:

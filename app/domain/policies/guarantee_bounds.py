@@ -6,8 +6,10 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, get_args
+from typing import Any, Final, Literal, get_args
 
+from app.documents import built, closest, read_as
+from app.domain.catalogue.catalogue_types import ColumnName
 from app.domain.errors import Fault, InvalidInput, joined, refuse
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import (
@@ -17,11 +19,9 @@ from app.domain.mechanisms.guarantee_models import (
     GuaranteeModel,
     is_worth,
 )
-from app.domain.policies.building import built, closest
 from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.intervals import Interval
 from app.domain.policies.policy import BudgetCondition, GuaranteeCondition
-from app.domain.policies.schema import Column
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, highest_accepted, lowest_accepted
 
 _COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
@@ -148,9 +148,9 @@ def bounds_of(condition: GuaranteeCondition, pointer: str = "") -> GuaranteeBoun
             if name in model.numbers:
                 found = replace(found, numbers=(*found.numbers, *_numbers(name, given, place)))
             elif name in model.choices:
-                choices[name] = _choice(model.choices[name], given, place)
+                choices[name] = read_as(Literal[model.choices[name]], given, place)
             elif name == ATTRIBUTE and model.is_of_one_attribute:
-                found = replace(found, attribute=_column(given, place))
+                found = replace(found, attribute=read_as(ColumnName, given, place))
             else:
                 faults.append(
                     Fault(
@@ -198,11 +198,6 @@ class _Thresholds:
     equals: Value = False
 
 
-@dataclass(frozen=True)
-class _Named:
-    attribute: Column
-
-
 def _numbers(name: str, given: object, pointer: str) -> list[NumberBound]:
     if not isinstance(given, Mapping) or not given:
         raise InvalidInput.of(
@@ -219,18 +214,3 @@ def _numbers(name: str, given: object, pointer: str) -> list[NumberBound]:
         ]
     )
     return found
-
-
-def _choice(order: tuple[str, ...], given: object, pointer: str) -> str:
-    if isinstance(given, str) and given in order:
-        return given
-    if isinstance(given, str):
-        raise InvalidInput.of(
-            pointer, "unknown-choice", f"{given!r} is none of the choices.", closest(given, order)
-        )
-    raise InvalidInput.of(pointer, "wrong-type", f"It must be one of {', '.join(order)}.")
-
-
-def _column(given: object, pointer: str) -> str:
-    parent, _, _ = pointer.rpartition("/")
-    return built(_Named, {ATTRIBUTE: given}, parent).attribute

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from app.documents import closest
 from app.domain.errors import joined
-from app.domain.policies.building import closest
 from app.domain.policies.contradictions import check_together
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.perfect_privacy import check_subjects

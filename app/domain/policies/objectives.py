@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from app.documents import built, closest
 from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import Criterion
-from app.domain.policies.building import built, closest
 from app.domain.policies.policy import OptimumScope
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import OBJECTIVES, Alternatives, MinLoss, Objective, ScoredObjective

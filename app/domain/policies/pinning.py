@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+from app.documents import built
 from app.domain.errors import InvalidInput
 from app.domain.models.judging import NEWEST_READING
-from app.domain.policies.building import built
 from app.domain.policies.guarantee_bounds import bounds_of
 from app.domain.policies.objectives import criteria_of, criterion_of, marks_of
 from app.domain.policies.policy import (

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NewType, TypeGuard, get_args, get_origin
 
+from app.documents import built, closest
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.catalogue.catalogue_types import DatasetRef, DictionaryIf, DictionaryRef, RuleRef
 from app.domain.catalogue.field_types import field_types
@@ -14,7 +15,6 @@ from app.domain.catalogue.result_values import ResultValue, found_in, values_of
 from app.domain.errors import joined
 from app.domain.models.criterion import Criterion
 from app.domain.models.entry import Measure
-from app.domain.policies.building import built, closest
 from app.domain.policies.findings import Findings
 from app.domain.policies.guarantee_lint import check_budget, check_guarantee
 from app.domain.policies.objectives import criterion_of, problem_of

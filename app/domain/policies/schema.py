@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Len, MaxLen
 
+from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, Example
 from app.domain.errors import InvalidInput
 
 Role = Literal["identifier", "person", "quasi_identifier", "sensitive", "weight", "other", "dropped"]
@@ -21,8 +22,6 @@ Role = Literal["identifier", "person", "quasi_identifier", "sensitive", "weight"
 PatternRole = Literal["identifier", "dropped"]
 Giver = Literal["policy", "pattern", "dataset"]
 """Who gave a column its role; a dataset's roles are those of whoever described its columns."""
-
-Column = Annotated[str, Len(1, 1000)]
 
 DISCLOSED_ROLES: Final = frozenset({"quasi_identifier", "sensitive"})
 USUAL_SINGLED_OUT_SHARE: Final = 0.001
@@ -69,31 +68,34 @@ class FileReading:
 
 @dataclass(frozen=True)
 class PolicySchema:
-    """Roles by column name or pattern.
+    """The role of every column; a disclosed column that it does not name is refused."""
 
-    Attributes
-    ----------
-    attributes
-        Column name → role.
-    patterns
-        Pattern of column names (``*``, ``?``, ``[abc]``; upper and lower case alike) → role. Names come
-        first; of several patterns that match, ``dropped`` does.
-    to_confirm
-        Columns of ``attributes`` whose role was only proposed: nobody has answered for it yet.
-    rows_are
-        ``persons`` says that each row is a person; None: nothing, or that a column names the person.
-    columns, file, release
-        How columns, the table's file and that of a release are read where nothing else says it, so that any
-        delivery is read as the first one was. Stored datasets are read as they are described.
+    attributes: Annotated[
+        Mapping[ColumnName, Role],
+        MaxLen(1000),
+        Example({"birth_year": "quasi_identifier", "income": "sensitive"}),
+    ]
+    """Column → the role that it must have; `dropped` must not be in the release, and one at most is `person`,
+    whom a row is about. Empty: a draft, under which every verdict is an error.
     """
-
-    attributes: Annotated[Mapping[Column, Role], MaxLen(1000)]
-    patterns: Annotated[Mapping[Column, PatternRole], MaxLen(100)] = field(default_factory=dict)
-    to_confirm: Annotated[tuple[Column, ...], MaxLen(1000)] = ()
-    rows_are: Literal["persons"] | None = None
-    columns: Annotated[Mapping[Column, ColumnReading], MaxLen(1000)] = field(default_factory=dict)
-    file: FileReading = field(default_factory=FileReading)
-    release: FileReading = field(default_factory=FileReading)
+    patterns: Annotated[
+        Mapping[ColumnName, PatternRole], MaxLen(100), Example({"*name*": "dropped"}), ADDED_LATER
+    ] = field(default_factory=dict)
+    """Pattern of column names (`*`, `?`, `[abc]`) → a role in which nothing is released."""
+    to_confirm: Annotated[tuple[ColumnName, ...], MaxLen(1000), Example([]), ADDED_LATER] = ()
+    """Columns whose role nobody has confirmed yet; with any, every verdict is an error."""
+    rows_are: Annotated[Literal["persons"] | None, Example("persons")] = None
+    """`persons` says that each row is a person; not beside a column with the role `person`."""
+    columns: Annotated[Mapping[ColumnName, ColumnReading], MaxLen(1000), ADDED_LATER] = field(
+        default_factory=dict
+    )
+    """How columns are read where commands and packages are given tables and nothing else says it. Stored
+    datasets are read as they are described.
+    """
+    file: Annotated[FileReading, ADDED_LATER] = field(default_factory=FileReading)
+    """How the table's file is read."""
+    release: Annotated[FileReading, ADDED_LATER] = field(default_factory=FileReading)
+    """How the file of a release is read."""
 
     @property
     def person(self) -> str | None:
@@ -119,10 +121,9 @@ class PolicySchema:
 
 @dataclass(frozen=True)
 class NotCovered:
-    """Columns that may leave although nothing protects those whom they single out, and why.
+    """Columns that may leave although they single people out."""
 
-    A ``reason`` without a word is one that somebody still has to write.
-    """
-
-    columns: Annotated[tuple[Column, ...], Len(1, 1000)]
-    reason: Annotated[str, MaxLen(2000)]
+    columns: Annotated[tuple[ColumnName, ...], Len(1, 1000), Example(["member_id"])]
+    """Their names."""
+    reason: Annotated[str, MaxLen(2000), Example("Random, and new each time.")]
+    """Why they may leave, in words; empty until somebody writes it, and till then verdicts are errors."""

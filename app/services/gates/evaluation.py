@@ -6,8 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
+from app.documents import written
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.verdicts import outcome_of
 from app.domain.search.answers import Answers
@@ -20,7 +21,6 @@ from app.services.gates.coverage import broken_coverage, coverage_document, find
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
 from app.services.gates.evaluator import Evaluator, by_fewest_persons, fault_of
 from app.services.gates.evaluators import EvaluatorMaker
-from app.services.gates.policy_documents import condition_document
 from app.services.gates.requests import CriterionPlan
 from app.services.gates.subject import Subject
 from app.services.ports import Store
@@ -203,19 +203,17 @@ class Evaluation:
         except (InvalidInput, NotSupported) as error:
             return self._broken(evaluator, error)
         outcome = outcome_of(finding.passes, waived=waiver is not None and waiver["in_force"])
-        return criterion_document(
-            criterion, condition_document(criterion.condition), finding, outcome, waiver
-        )
+        return criterion_document(criterion, written(criterion.condition), finding, outcome, waiver)
 
     def _broken(self, evaluator: Evaluator, error: InvalidInput | NotSupported) -> JsonObject:
         criterion = evaluator.criterion
         waiver = self.subject.waivers.get(criterion.id)
-        return broken_document(criterion, condition_document(criterion.condition), fault_of(error), waiver)
+        return broken_document(criterion, written(criterion.condition), fault_of(error), waiver)
 
 
 def _plan(evaluator: Evaluator) -> CriterionPlan:
     criterion = evaluator.criterion
-    kind: Any = condition_document(criterion.condition)["kind"]
+    kind: str = criterion.condition.kind
     found: tuple[float, int, str, None] | tuple[None, None, None, Fault]
     try:
         cost = evaluator.cost

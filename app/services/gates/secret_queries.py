@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from app.domain.errors import Fault, InvalidInput
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.lint import lint
@@ -12,7 +10,6 @@ from app.domain.views.datalog import parse_query
 from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.work import Budget
 from app.services.views.pair_verdicts import is_constant
-from app.services.views.published import Language, SqlDialect
 from app.services.views.reading import WrittenQuery, read_schema, reader
 
 _NO_RELATIONS = RelationalSchema({})
@@ -58,10 +55,8 @@ def lint_over(policy: Policy, tables: str) -> tuple[Fault, ...]:
 
 
 def _check_over(condition: PerfectPrivacyCondition, pointer: str, tables: str, found: Findings) -> None:
-    # Policies are read with no other language or dialect.
-    dialect = cast(SqlDialect, condition.dialect)
-    schema = read_schema({}, (), tables, dialect)
-    read = reader(cast(Language, condition.language), dialect, schema)
+    schema = read_schema({}, (), tables, condition.dialect)
+    read = reader(condition.language, condition.dialect, schema)
     for number, own in enumerate(condition.secrets):
         at = f"{pointer}/secrets/{number}/query"
         try:
@@ -84,7 +79,7 @@ def _read(query: str, condition: PerfectPrivacyCondition) -> tuple[Fault | None,
         if condition.language == "sql":
             from app.services.views.sql.queries import reads_tables
 
-            return None, not reads_tables(query, condition.dialect)  # type: ignore[arg-type]
+            return None, not reads_tables(query, condition.dialect)
         parse_query(query, _NO_RELATIONS)
     except InvalidInput as error:
         # Of a query that is well written, all that can be wrong without a schema is that it needs one.

@@ -8,6 +8,7 @@ from functools import cached_property
 from time import monotonic
 from typing import Any, Final
 
+from app.documents import written
 from app.domain.errors import Fault, InvalidInput
 from app.domain.gates.explanations import quantity_of
 from app.domain.gates.verdicts import Outcome, verdict_of
@@ -17,7 +18,6 @@ from app.services.fingerprints import plain
 from app.services.gates.documents import VERSION, criterion_of_views
 from app.services.gates.evaluation import EvaluationCost
 from app.services.gates.evidence_values import TOLERANCE
-from app.services.gates.policy_documents import condition_document
 from app.services.gates.requests import CriterionPlan
 from app.services.gates.view_changes import SECONDS_OF_CHANGES, nearest_changes
 from app.services.gates.view_subject import DECISION, LIMITS, ViewSubject, condition_of, view_sha256
@@ -218,7 +218,7 @@ class ViewEvaluation:
         shown = outcome == "not_computable"
         return criterion_of_views(
             requirement,
-            condition_document(requirement.condition),
+            written(requirement.condition),
             self.subject.waivers.get(requirement.id),
             outcome=outcome,
             open_pairs=None if shown else sum(own["verdict"] in _OPEN for own in pairs),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from time import monotonic
-from typing import Final, cast
+from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.policies.policy import PerfectPrivacyCondition, Policy, Requirement
@@ -21,7 +21,6 @@ from app.services.gates.waivers import Waivable, waivers_for
 from app.services.ports import UnitOfWork
 from app.services.questions import Route
 from app.services.resources import JsonObject, Kind, NewResource, Stored, document_of
-from app.services.views.published import Language, SqlDialect
 from app.services.views.reading import ReadSchema, WrittenQuery
 from app.services.views.view_checks import Limits, ReadCheck, ViewCheck, read_check
 from app.services.views.written_schema import WrittenSchema
@@ -65,15 +64,15 @@ class ViewSubject:
             self.views,
             condition.ignore_foreign_keys,
             # Policies are read with none but these.
-            cast(Language, condition.language),
-            cast(SqlDialect, condition.dialect),
+            condition.language,
+            condition.dialect,
             keys=condition.keys,
         )
 
     def read_schema(self, condition: PerfectPrivacyCondition) -> ReadSchema:
         """The schema as a requirement's queries are read by it; InvalidInput lists what is wrong with it."""
         with pointing_into("/relational_schema"):
-            return self.schema.read(cast(SqlDialect, condition.dialect))
+            return self.schema.read(condition.dialect)
 
     def read(self, condition: PerfectPrivacyCondition, is_late: Halted) -> ReadCheck:
         """What a requirement asks, read; InvalidInput lists all faults of the schema, or of the queries."""

@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
+from annotated_types import Len
+from pydantic import StringConstraints
+
+from app.domain.catalogue.catalogue_types import DatasetRef, Example
 from app.domain.errors import Fault, NotFound, refuse
 from app.domain.policies.policy import Policy
 from app.domain.policies.reasons import is_reason
@@ -27,26 +31,36 @@ Lapse = Literal["expired", "other_content", "other_criterion"]
 for another criterion under the criterion's id."""
 
 
-@dataclass(frozen=True)
-class CreateWaiver:
-    """A criterion that need not hold up to and including ``until``.
+_WITH_WORDS: Final = StringConstraints(pattern=r"\S")
 
-    ``policy`` is the policy's name, or name and version. The waiver is for the criterion as it is in that
-    version, the highest one now if none is named, and for all versions that have the very same.
-    ``datasets`` are names; None: every dataset. ``any_content`` says that whatever is stored under these
-    names is meant, now and later, rather than what they hold now. ``views`` is, in place of datasets, the
-    hash of the schema and the views that were looked at, as their verdict tells it.
-    """
+
+@dataclass(frozen=True, kw_only=True)
+class NewWaiver:
+    """A criterion of a policy to be waived."""
 
     name: str
     policy: str
-    criterion: str
-    reason: str
-    approved_by: str
-    until: date
-    datasets: tuple[str, ...] | None = None
-    any_content: bool = False
+    """Name of the policy, or `NAME@VERSION`; of the name alone the highest version. The waiver is for the
+    criterion as it is there, and for all versions that have the very same.
+    """
+    criterion: Annotated[str, Len(1, 100), Example("several-people")]
+    """Id of the criterion."""
+    datasets: Annotated[tuple[DatasetRef, ...] | None, Len(1, 100), Example(["members"])] = None
+    """Names of the datasets that it is for, as they are now; null: all (`any_content`)."""
+    any_content: Annotated[bool, Example(False)] = False
+    """Whether it is for whatever is stored under these names, now and later. Otherwise it is for what the
+    datasets hold now, and for nothing else that will have their names.
+    """
     views: str | None = None
+    """Of a criterion about views, in place of datasets: the `views_sha256` of the verdict that was looked at.
+    The waiver is for that schema and these views; of others, the criterion is judged plainly.
+    """
+    reason: Annotated[str, Len(1, 2000), _WITH_WORDS]
+    """Why the criterion need not hold."""
+    approved_by: Annotated[str, Len(1, 200), _WITH_WORDS, Example("A. Officer, data protection")]
+    """Who takes it on himself."""
+    until: Annotated[date, Example("2027-06-30")]
+    """Last day on which it is in force (UTC)."""
 
 
 class WaiverService(NamedResources):
@@ -59,7 +73,7 @@ class WaiverService(NamedResources):
         super().__init__(store)
         self._clock = clock
 
-    async def create(self, actor: Actor, request: CreateWaiver) -> Created:
+    async def create(self, actor: Actor, request: NewWaiver) -> Created:
         """Store it; InvalidInput for a criterion that the policy lacks, and for a day that is past."""
         self._admit(actor, request.name)
         async with self._store.work(actor.tenant) as work:
@@ -87,7 +101,7 @@ class _Datasets:
     contents: dict[str, str] | None
 
 
-async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets, list[Fault]]:
+async def _datasets(work: UnitOfWork, request: NewWaiver) -> tuple[_Datasets, list[Fault]]:
     """What is meant, and what of it is not there though its content is meant."""
     if request.views is not None:
         both = Fault(
@@ -103,7 +117,7 @@ async def _datasets(work: UnitOfWork, request: CreateWaiver) -> tuple[_Datasets,
             "Name the datasets that were looked at, or say any_content: true.",
         )
         return _Datasets(None, None), [] if request.any_content else [unsaid]
-    names, contents, unknown = set(), {}, []
+    names, contents, unknown = set[str](), dict[str, str](), list[Fault]()
     for number, ref in enumerate(request.datasets):
         try:
             dataset = await work.resources.get(Kind.DATASET, ref)
@@ -131,7 +145,7 @@ def criterion_sha256(policy: Policy, id_: str) -> str | None:
     return None if own is None else sha256_of(asked_document(policy, own))
 
 
-def _unknown_criterion(request: CreateWaiver, policy: Policy) -> Fault:
+def _unknown_criterion(request: NewWaiver, policy: Policy) -> Fault:
     return Fault(
         "/criterion",
         "unknown-criterion",
@@ -140,9 +154,7 @@ def _unknown_criterion(request: CreateWaiver, policy: Policy) -> Fault:
     )
 
 
-def _resource(
-    request: CreateWaiver, policy: Policy, criterion: str | None, datasets: _Datasets
-) -> NewResource:
+def _resource(request: NewWaiver, policy: Policy, criterion: str | None, datasets: _Datasets) -> NewResource:
     meaning: JsonObject = {
         "policy": policy.name,
         "criterion": request.criterion,

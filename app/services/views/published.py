@@ -9,9 +9,6 @@ from app.domain.views.decision import Method, Reason
 from app.domain.views.queries import Query
 from app.services.views.column_types import ColumnType
 
-Language = Literal["datalog", "sql"]
-SqlDialect = Literal["postgres"]
-"""The dialects of SQL whose comparisons are known."""
 SESSION_WORDS: Final = frozenset({"user", "session_user", "current_user", "system_user", "current_role"})
 """Words of SQL that stand for who asks, unless they are quoted or follow a table's name."""
 PairMethod = Literal[Method, "envelope"]

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from app.domain.catalogue.catalogue_types import QueryLanguage, SqlDialect
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.views.datalog import head_of, parse_query, subgoal_places
 from app.domain.views.ranges import Range
 from app.domain.views.relational_schema import ForeignKey, RelationalSchema, RelationDefinition, built
 from app.services.views.column_types import ColumnType, type_of
-from app.services.views.published import Language, Part, Place, PublishedQuery, SqlDialect
+from app.services.views.published import Part, Place, PublishedQuery
 
 MOST_CHARACTERS_OF_TABLES: Final = 200_000
 
@@ -81,7 +82,7 @@ def limited(schema: RelationalSchema, types: Mapping[str, Sequence[ColumnType]])
 
 
 def reader(
-    language: Language, dialect: SqlDialect, schema: ReadSchema
+    language: QueryLanguage, dialect: SqlDialect, schema: ReadSchema
 ) -> Callable[[WrittenQuery], PublishedQuery]:
     """What reads the queries of a check; it raises InvalidInput with the line and column of a fault."""
     if language == "datalog":

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
 from app.services.datasets.dataset_schema import declarations_of
@@ -14,7 +15,6 @@ from app.services.fingerprints import new_resource
 from app.services.named import NamedResources
 from app.services.resources import Actor, Created, Kind, NewResource, Stored, document_of
 from app.services.views.dataset_relations import DatasetSource, schema_of_datasets
-from app.services.views.published import SqlDialect
 from app.services.views.reading import ReadSchema, read_schema
 from app.services.views.schema_documents import schema_document
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from app.domain.catalogue.catalogue_types import QueryLanguage, SqlDialect
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
 from app.domain.views.decision import WORST, PairVerdict, decide
 from app.domain.views.instances import Row, Side
@@ -36,7 +37,7 @@ from app.services.views.key_readings import (
     without_keys,
 )
 from app.services.views.pair_verdicts import MOST_PLACES, Decided, Understood, is_constant, understood
-from app.services.views.published import Language, Place, PublishedQuery, SqlDialect
+from app.services.views.published import Place, PublishedQuery
 from app.services.views.reading import ReadSchema, WrittenQuery, read_schema, reader
 
 PAIR_SECONDS: Final = 4.5
@@ -79,7 +80,7 @@ class ViewCheck:
     secrets: Sequence[WrittenQuery]
     views: Sequence[WrittenQuery]
     ignore_foreign_keys: bool = False
-    language: Language = "datalog"
+    language: QueryLanguage = "datalog"
     dialect: SqlDialect = "postgres"
     """Of the queries, and of a schema that is written in SQL."""
     tables: str | None = None

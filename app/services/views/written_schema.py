@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.views.relational_schema import ForeignKey, RelationDefinition
 from app.services.fingerprints import plain, resource_sha256
 from app.services.resources import JsonObject, Kind
-from app.services.views.published import SqlDialect
 from app.services.views.reading import ReadSchema, read_schema
 from app.services.views.schema_documents import schema_document, schema_of
 

@@ -13,8 +13,8 @@ from typing import Final
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.errors import Fault, InvalidInput, refuse
-from app.services.views.published import SqlDialect
 from app.services.views.sql.text import SqlText, created_view, one_query
 
 MOST_CHARACTERS: Final = 20_000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.errors import InvalidInput
-from app.services.views.published import PublishedQuery, SqlDialect
+from app.services.views.published import PublishedQuery
 from app.services.views.reading import ReadSchema
 from app.services.views.sql.grammar import require_known
 from app.services.views.sql.names import Names

@@ -10,9 +10,9 @@ from sqlglot import exp
 from sqlglot.expressions import DataType
 from sqlglot.tokenizer_core import TokenType
 
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.views.relational_schema import MOST_LISTED, NAME, Domain, ForeignKey, RelationDefinition
 from app.services.views.column_types import ColumnType
-from app.services.views.published import SqlDialect
 from app.services.views.sql.declared_types import SERIALS, UNKNOWN, declared_type
 from app.services.views.sql.listed_values import (
     MOST_OF_A_COLUMN,

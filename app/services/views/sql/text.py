@@ -13,8 +13,9 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from app.domain.catalogue.catalogue_types import SqlDialect
 from app.domain.errors import InvalidInput
-from app.services.views.published import Place, SqlDialect
+from app.services.views.published import Place
 
 MOST_NESTING: Final = 40
 """Parentheses and CASE expressions within each other, and prefix operators in a row."""
