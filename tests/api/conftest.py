@@ -102,10 +102,9 @@ def made_in_file(
     """What the file's ``begin_with``, of a client, makes once for all tests that begin with it."""
     make = request.module.begin_with
     with contextmanager(prepared)(postgres, master_key, lambda api, client: make(client)) as made:
+        copies[made.database] = made.database  # nothing else begins with it
         yield made
-        for name in (copies.pop(made.database, None), made.database):
-            if name is not None:
-                postgres.drop(name)
+        postgres.drop(copies.pop(made.database))
 
 
 @pytest.fixture
