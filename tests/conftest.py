@@ -257,8 +257,9 @@ class PostgresServer:
 
 
 @pytest.fixture(scope="session")
-def anyio_backend() -> str:
-    return "asyncio"
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    """The event loop of the service: Python's takes longer for each of many short waits for the database."""
+    return "asyncio", {"use_uvloop": True}
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,14 @@ from tests.api.tables import rows_of_tables
 from tests.conftest import DatabaseUrls, PostgresServer
 
 Command = Callable[..., Awaitable[int]]
-PREPARED = ("journey_and_access", "journeys_end", "assessable", "with_datasets", "fixture_f_made")
+PREPARED = (
+    "journey_and_access",
+    "journeys_end",
+    "assessable",
+    "with_datasets",
+    "fixture_f_made",
+    "made_in_file",
+)
 """The fixtures that a test's database may be a copy of; those that go on from another one stand before it."""
 
 
@@ -86,6 +93,25 @@ def copies(postgres: PostgresServer) -> Iterator[dict[str, str]]:
     yield made
     for name in made.values():
         postgres.leave(name)
+
+
+@pytest.fixture(scope="module")
+def made_in_file(
+    request: pytest.FixtureRequest, postgres: PostgresServer, master_key: MasterKey, copies: dict[str, str]
+) -> Iterator[Prepared]:
+    """What the file's ``begin_with``, of a client, makes once for all tests that begin with it."""
+    make = request.module.begin_with
+    with contextmanager(prepared)(postgres, master_key, lambda api, client: make(client)) as made:
+        copies[made.database] = made.database  # nothing else begins with it
+        yield made
+        postgres.drop(copies.pop(made.database))
+
+
+@pytest.fixture
+async def begun(api: Api, made_in_file: Prepared) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of the tenant that has what ``begin_with`` of the test's file makes."""
+    async with api.client(made_in_file.token) as client:
+        yield client
 
 
 @pytest.fixture

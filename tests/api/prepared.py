@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
 import httpx
+import uvloop
 from prometheus_client import generate_latest
 
 from app.persistence.addresses import create_engine
@@ -40,7 +40,7 @@ def prepared(
     """
     database = postgres.clone(None if begins_with is None else begins_with.database)
     token, before = (None, "") if begins_with is None else (begins_with.token, begins_with.told)
-    token, told = asyncio.run(_gone_through(go, postgres.urls(database), master_key, token))
+    token, told = uvloop.run(_gone_through(go, postgres.urls(database), master_key, token))
     postgres.keep_rows(database)
     yield Prepared(database, token, before + told)
     postgres.leave(database)

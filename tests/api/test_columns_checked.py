@@ -57,8 +57,7 @@ def cells() -> dict[str, list[str]]:
     return columns
 
 
-@pytest.fixture
-async def hostile(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A client whose tenant has the hostile table, and a register of many people of either sex."""
     columns = cells()
     quoted = [",".join(f'"{cell}"' for cell in row) for row in zip(*columns.values(), strict=True)]
@@ -67,7 +66,11 @@ async def hostile(client: httpx.AsyncClient) -> httpx.AsyncClient:
     for name, content in (("hostile", table), ("register", register)):
         answer = await client.post(f"/v1/uploads?name={name}", content=content, headers=CSV)
         assert answer.status_code == 201, answer.text
-    return client
+
+
+@pytest.fixture
+def hostile(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def judged(

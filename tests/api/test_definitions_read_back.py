@@ -24,8 +24,7 @@ BY_RECORD = {"kind": "record_level", "records": [{"row": 2, "steps": {"city": 1}
 BY_LEVEL = {"kind": "table_level", "levels": {"city": 1}, "suppress_classes_below": 2}
 
 
-@pytest.fixture
-async def configured(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     made = [
         ("hierarchies", {"name": "city", "definition": PARENTS}),
         ("datasets", {"name": "people", "upload": "people", "attributes": COLUMNS}),
@@ -39,7 +38,11 @@ async def configured(client: httpx.AsyncClient) -> httpx.AsyncClient:
     for address, body in made:
         answer = await client.post(f"/v1/{address}", json=body)
         assert answer.status_code == 201, answer.text
-    return client
+
+
+@pytest.fixture
+def configured(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def definition(client: httpx.AsyncClient, address: str) -> dict[str, Any]:

@@ -14,13 +14,16 @@ from tests.api.service import Api
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def network(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A client with four people, the path between them, and what the first of them thinks of all."""
     await dataset(client, "people", PEOPLE, person="identifier")
     await dataset(client, "edges", PATH)
     await dataset(client, "thoughts", TRUST)
-    return client
+
+
+@pytest.fixture
+def network(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def leaked(client: httpx.AsyncClient, **asked: Any) -> httpx.Response:

@@ -94,8 +94,7 @@ def fewest_left_over(file: pd.DataFrame) -> int:
     return int((own - those.reindex(own.index, fill_value=0)).clip(lower=0).sum())
 
 
-@pytest.fixture
-async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A client with the people of this year, by regions with parts of the country above them."""
     hierarchy = {"kind": "parents", "parents": REGIONS}
     await made(client, "hierarchies", {"name": "regions", "definition": hierarchy})
@@ -110,7 +109,11 @@ async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
         "sensitivity-profiles",
         {"name": "harm", "dataset": "people", "family": "constant", "constant": 1},
     )
-    return client
+
+
+@pytest.fixture
+def people(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def sent(client: httpx.AsyncClient, name: str, frame: pd.DataFrame) -> None:

@@ -33,8 +33,7 @@ def policy(name: str, missing: str, suppressed: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@pytest.fixture
-async def gated(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A dataset of one in x, two without a town and two in y, and a policy per reading."""
     for number, reading in enumerate(READINGS):
         stored = await client.post("/v1/policies", json=policy(f"p{number}", *reading))
@@ -48,7 +47,11 @@ async def gated(client: httpx.AsyncClient) -> httpx.AsyncClient:
     body = {"name": "towns", "upload": "rows", "attributes": declared}
     made = await client.post("/v1/datasets", json=body)
     assert made.status_code == 201, made.text
-    return client
+
+
+@pytest.fixture
+def gated(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def judged(client: httpx.AsyncClient, name: str, number: int, rule: object) -> dict[str, Any]:

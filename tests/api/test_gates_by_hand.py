@@ -20,8 +20,7 @@ PLACES_SUPPRESSED = {
 }
 
 
-@pytest.fixture
-async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A client whose tenant has four people, who are ill of what their place tells."""
     attributes = [
         {"name": "place", "type": "categorical", "role": "quasi_identifier", "hierarchy": "places"},
@@ -34,7 +33,11 @@ async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
         ("rules", {"name": "withheld", "dataset": "people", "rule": PLACES_SUPPRESSED}),
     ):
         await made(client.post(f"/v1/{path}", json=body))
-    return client
+
+
+@pytest.fixture
+def people(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def made(request: Any) -> dict[str, Any]:

@@ -55,8 +55,7 @@ def asked(dataset: str, **more: Any) -> Json:
     }  # fmt: skip
 
 
-@pytest.fixture
-async def tables(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """An original, records held out, an independent synthetic table and one half of which is copied."""
     original, independent = people(1), people(3)
     copied = pd.concat([original.head(500), independent.tail(500)])
@@ -68,7 +67,11 @@ async def tables(client: httpx.AsyncClient) -> httpx.AsyncClient:
         columns = [{"name": own, "type": "categorical", "role": role} for own, role in ROLES.items()]
         await made(client, "datasets", {"name": name, "upload": name, "attributes": columns})
     await made(client, "policies", policy())
-    return client
+
+
+@pytest.fixture
+def tables(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def verdict(client: httpx.AsyncClient, body: Json, of: str = "synthetic-release") -> Json:

@@ -29,8 +29,7 @@ def least(loss: Any) -> dict[str, Any]:
     return {"kind": "min_loss", "privacy": [{"kind": "k_anonymity", "k": 2}], "loss": loss}
 
 
-@pytest.fixture
-async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A client whose tenant has the eight people."""
     csv = {"Content-Type": "text/csv"}
     uploaded = await client.post("/v1/uploads?name=people", content=PEOPLE, headers=csv)
@@ -44,7 +43,11 @@ async def people(client: httpx.AsyncClient) -> httpx.AsyncClient:
         {"name": "sex", "type": "categorical", "role": "quasi_identifier", "hierarchy": "sexes"},
     ]
     await post(client, "datasets", {"name": "people", "upload": "people", "attributes": attributes})
-    return client
+
+
+@pytest.fixture
+def people(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 def policy(loss: Any) -> dict[str, Any]:

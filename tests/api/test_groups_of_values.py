@@ -22,8 +22,7 @@ TREE = {"ulcer": ["stomach"], "gastritis": ["stomach"], "flu": ["lungs"], "cold"
 GROUPS = {"groups": ["stomach", "lungs"]}
 
 
-@pytest.fixture
-async def patients(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """Two places whose values are 1-like, and whose groups of values are for no β."""
     rows = [
         f"{place},{illness}"
@@ -43,7 +42,11 @@ async def patients(client: httpx.AsyncClient) -> httpx.AsyncClient:
         {"name": "illness", "type": "categorical", "role": "sensitive", "hierarchy": "illnesses"},
     ]
     await made(client, "datasets", {"name": "patients", "upload": "patients", "attributes": attributes})
-    return client
+
+
+@pytest.fixture
+def patients(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def likeness(client: httpx.AsyncClient, **own: Any) -> Json:

@@ -22,13 +22,16 @@ ASKED = {
 }
 
 
-@pytest.fixture
-async def points(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """The specification's nineteen records, with intervals of 2, 4 and 8 over both numbers."""
     axis = {"kind": "intervals", "range": {"first": "0", "last": "15"}, "widths": ["2", "4", "8"]}
     await post(client, "hierarchies", {"name": "axis", "definition": axis})
     await table(client, "points", [(x, y, f"v{value}") for x, y, value in ROWS])
-    return client
+
+
+@pytest.fixture
+def points(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def table(

@@ -24,13 +24,16 @@ COARSE = {"city": 4, "race": 2, "birth_date": 3, "income": 3}
 """Levels that show of everybody no more than a range of incomes."""
 
 
-@pytest.fixture
-async def example(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """A client whose tenant has the example data, its proposed rule and a coarse one."""
     await made(client, "example-data", {"prefix": "try", "members": 120})
     rule = {"kind": "table_level", "levels": COARSE}
     await made(client, "rules", {"name": "try-coarse", "dataset": "try-members", "rule": rule})
-    return client
+
+
+@pytest.fixture
+def example(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def judged(client: httpx.AsyncClient, document: dict[str, Any], rule: str) -> dict[str, Any]:

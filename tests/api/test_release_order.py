@@ -194,8 +194,7 @@ async def policy(client: httpx.AsyncClient) -> None:
     await made(client.post("/v1/policies", json=document))
 
 
-@pytest.fixture
-async def gate(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """People with identifiers, and a policy about classes and losses."""
     headers = {"Content-Type": "text/csv"}
     await made(client.post("/v1/uploads?name=people", content=KEYED, headers=headers))
@@ -207,7 +206,11 @@ async def gate(client: httpx.AsyncClient) -> httpx.AsyncClient:
     body = {"name": "people", "upload": "people", "attributes": attributes}
     await made(client.post("/v1/datasets", json=body))
     await policy(client)
-    return client
+
+
+@pytest.fixture
+def gate(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def judged(client: httpx.AsyncClient, name: str, lines: list[str], **release: Any) -> dict[str, Any]:

@@ -22,8 +22,7 @@ async def made(client: httpx.AsyncClient, path: str, body: Any) -> None:
     assert answer.status_code == 201, answer.text
 
 
-@pytest.fixture
-async def network(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """V10 of the specification: hierarchies of heights 3 and 2, weights by value, plan, trust, interests."""
     sent = {"content": "person,k1,k2\n0,x,x\n1,y,y\n2,z,z\n", "headers": {"Content-Type": "text/csv"}}
     assert (await client.post("/v1/uploads?name=people", **sent)).status_code == 201
@@ -41,7 +40,11 @@ async def network(client: httpx.AsyncClient) -> httpx.AsyncClient:
     await dataset(client, "plan", PLAN)
     await dataset(client, "thoughts", TRUST)
     await dataset(client, "interests", INTERESTS, person="identifier")
-    return client
+
+
+@pytest.fixture
+def network(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def scored(client: httpx.AsyncClient, **asked: Any) -> httpx.Response:

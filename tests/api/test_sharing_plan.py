@@ -16,8 +16,7 @@ INTERESTS = "person,k1,k2\n0,1,0.5\n1,0.8,1.2\n2,0.4,2\n"
 ALL_PAIRS = "a,b\n0,1\n0,2\n1,0\n1,2\n2,0\n2,1\n"
 
 
-@pytest.fixture
-async def planned(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """V10 of the specification: heights 3 and 2, weights by value, stated trust, interests."""
     ladders = {
         name: [[leaf, *above] for leaf in "xyz"]
@@ -28,7 +27,11 @@ async def planned(client: httpx.AsyncClient) -> httpx.AsyncClient:
     await dataset(client, "pairs", ALL_PAIRS)
     await dataset(client, "thoughts", TRUST)
     await dataset(client, "interests", INTERESTS, person="identifier")
-    return client
+
+
+@pytest.fixture
+def planned(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def plan_of(client: httpx.AsyncClient, **question: Any) -> httpx.Response:

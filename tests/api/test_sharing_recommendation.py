@@ -12,8 +12,7 @@ from tests.api.networks import asked_with_harm, dataset, fault_of, people, resul
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def invited(client: httpx.AsyncClient) -> httpx.AsyncClient:
+async def begin_with(client: httpx.AsyncClient) -> None:
     """V11 of the specification: p is invited by five-friends, one-friend and nobody-in-common."""
     rows = "p,Laf,Eng\nf1,Laf,Eng\nf2,Laf,Nur\nf3,Day,Eng\nf4,Chi,Eng\nf5,Chi,Nur\n"
     await people(
@@ -31,7 +30,11 @@ async def invited(client: httpx.AsyncClient) -> httpx.AsyncClient:
     edges = [f"{end},f{i}" for end in ("p", "many") for i in range(1, 6)]
     await dataset(client, "edges", "a,b\n" + "\n".join([*edges, "one,f1"]) + "\n")
     await dataset(client, "invitations", "a,b\np,many\np,one\np,none\n")
-    return client
+
+
+@pytest.fixture
+def invited(begun: httpx.AsyncClient) -> httpx.AsyncClient:
+    return begun
 
 
 async def answers_of(client: httpx.AsyncClient, **question: Any) -> httpx.Response:

@@ -20,6 +20,7 @@ from app.persistence.store import PostgresStore
 from app.services.fingerprints import canonical_json
 from app.services.resources import Actor, NewResource, Run, RunState, Scope, TenantId
 from app.services.runs.runs import RunService
+from app.workers.children import IDLE_SECONDS
 from tests.conftest import DatabaseUrls
 from tests.faults.hash_chains import chains
 from tests.processes import HANG_SECONDS, grandchildren
@@ -29,12 +30,12 @@ SILENT_SECONDS = 2.0
 
 
 class WorkerProcess:
-    """A worker, and the children that execute its runs."""
+    """A worker, and the children that execute its runs, which are kept for so long when they are idle."""
 
-    def __init__(self, url: str, key: MasterKey) -> None:
+    def __init__(self, url: str, key: MasterKey, idle_seconds: float = IDLE_SECONDS) -> None:
+        arguments = url, key.to_text(), str(SILENT_SECONDS), str(idle_seconds)
         self.process = psutil.Popen(
-            [sys.executable, "-m", "tests.faults.worker_process", url, key.to_text(), str(SILENT_SECONDS)],
-            cwd=ROOT,
+            [sys.executable, "-m", "tests.faults.worker_process", *arguments], cwd=ROOT
         )
 
     def children(self) -> list[psutil.Process]:
@@ -114,12 +115,14 @@ async def bench(store: PostgresStore, tenant: TenantId, database_urls: DatabaseU
 
 
 @pytest.fixture
-def start_worker(database_urls: DatabaseUrls, master_key: MasterKey) -> Iterator[Callable[[], WorkerProcess]]:
+def start_worker(
+    database_urls: DatabaseUrls, master_key: MasterKey
+) -> Iterator[Callable[..., WorkerProcess]]:
     """Start workers, which are ended with the test."""
     started: list[WorkerProcess] = []
 
-    def start() -> WorkerProcess:
-        started.append(WorkerProcess(database_urls.runtime, master_key))
+    def start(**options: float) -> WorkerProcess:
+        started.append(WorkerProcess(database_urls.runtime, master_key, **options))
         return started[-1]
 
     yield start

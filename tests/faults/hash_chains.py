@@ -1,9 +1,10 @@
-"""Work whose size is real and whose result shows every byte of every block: chains of hashes."""
+"""Work that takes a while and whose result shows every byte of every block: chains of hashes."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,12 +20,14 @@ from app.services.runs.run_execution import Conclusion, RunExecution
 from app.workers.child import Execute
 from tests.faults.least_losses import KEEP_SECONDS, LeastLoss
 
-LINKS_PER_UNIT = 40_000
+LINKS_PER_UNIT = 2_000
+UNIT_SECONDS = 0.015
+"""How long a unit lasts, most of which is waited, so that what watches the run gets a processor."""
 
 
 @dataclass(frozen=True)
 class HashChains:
-    """``n_blocks`` chains of ``units_per_block`` · LINKS_PER_UNIT hashes each."""
+    """``n_blocks`` chains of ``units_per_block`` · LINKS_PER_UNIT hashes each, UNIT_SECONDS a unit."""
 
     name: str
     n_blocks: int
@@ -42,10 +45,14 @@ class HashChains:
         for unit in range(self.units_per_block):
             if halted():
                 return b""
-            for _ in range(LINKS_PER_UNIT):
-                digest = hashlib.sha256(digest).digest()
+            time.sleep(UNIT_SECONDS)
+            digest = _linked(digest, LINKS_PER_UNIT)
             tick(unit + 1)
         return digest
+
+    def undisturbed(self, index: int) -> bytes:
+        """What :meth:`run_block` gives, at once."""
+        return _linked(f"block {index}".encode(), self.units_per_block * LINKS_PER_UNIT)
 
     def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
         """The blocks that are finished, and the rule named after them if these are all."""
@@ -54,6 +61,12 @@ class HashChains:
         if len(finished) < self.n_blocks:
             return Conclusion(result, reproducible=False)
         return Conclusion(result, NewResource(Kind.RULE, self.name, sha256_of(result), {}, result))
+
+
+def _linked(digest: bytes, links: int) -> bytes:
+    for _ in range(links):
+        digest = hashlib.sha256(digest).digest()
+    return digest
 
 
 def chains(name: str, n_blocks: int, units_per_block: int) -> NewResource:

@@ -31,7 +31,7 @@ TOTAL = BLOCKS * UNITS
 def undisturbed(blocks: int = BLOCKS, units: int = UNITS) -> bytes:
     """The result computed without any run."""
     work = HashChains("", blocks, units)
-    finished = {index: work.run_block(index, lambda _: None) for index in range(blocks)}
+    finished = {index: work.undisturbed(index) for index in range(blocks)}
     return canonical(work.conclude(finished).result)
 
 
@@ -105,7 +105,8 @@ async def test_a_killed_worker_loses_no_finished_block(bench, start_worker):
 
 
 async def test_a_worker_that_comes_back_from_a_pause_overwrites_nothing(bench, start_worker):
-    paused = start_worker()
+    # Its child ends with its run, whether that is refused or had an end when it was.
+    paused = start_worker(idle_seconds=0.0)
     run_id = await bench.start_run("paused", BLOCKS, UNITS)
     await bench.until_done(run_id, TOTAL // 5)
     (child,) = paused.children()

@@ -1,4 +1,4 @@
-"""A worker as a process: ``python -m tests.faults.worker_process URL MASTER_KEY SILENT_SECONDS``."""
+"""A worker as a process: ``python -m tests.faults.worker_process`` URL KEY SILENT_SECONDS IDLE_SECONDS."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from app.persistence.encryption import MasterKey
 from app.persistence.registry import PostgresRegistry
 from app.persistence.signals import PostgresDeletions
 from app.persistence.store import PostgresStore
+from app.workers import children as children_module
 from app.workers.child import Limits
 from app.workers.children import ChildProcesses
 from app.workers.worker import WorkerOptions, run_worker
@@ -39,5 +40,6 @@ async def main(url: str, key_text: str, silent_seconds: float, children: ChildPr
 
 if __name__ == "__main__":
     place, text = sys.argv[1:3]
+    children_module.IDLE_SECONDS = float(sys.argv[4])  # type: ignore[misc]
     made = ChildProcesses(ChainEntry(place, text), Limits(1024**3, 120.0), ["tests.faults.hash_chains"])
     asyncio.run(main(place, text, float(sys.argv[3]), made))

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import uvicorn
+import uvloop
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from app.composition.signing_in import signing_in
@@ -59,7 +60,7 @@ class Served(threading.Thread):
 
     def run(self) -> None:
         try:
-            asyncio.run(self._serve())
+            uvloop.run(self._serve())
         finally:
             self.ready.set()
 

@@ -251,6 +251,15 @@ class _Search:
         self.asked, self.limit, self.most_boxes = invitations, limit, most_boxes
         weights, utilities = invitations.weights, invitations.utilities
         self.looked, self.levels = np.zeros(len(weights), dtype=np.int64), invitations.heights.copy()
+        # Friends of the same join levels are one kind, of ``many``: a hub has more friends than kinds.
+        inviters = np.repeat(np.arange(len(weights)), invitations.friends)
+        order = np.lexsort((*invitations.joins.T, inviters))
+        inviters, joins = inviters[order], invitations.joins[order]
+        is_first = np.ones(len(joins), dtype=bool)
+        is_first[1:] = (inviters[1:] != inviters[:-1]) | (joins[1:] != joins[:-1]).any(axis=1)
+        self.joins, self.many = joins[is_first], np.diff(np.flatnonzero(is_first), append=len(joins))
+        self.kinds = np.bincount(inviters[is_first], minlength=len(weights))
+        self.first_kind = np.cumsum(self.kinds) - self.kinds
         self.scale = np.maximum(1.0, utilities[:, :, 0].sum(axis=1))
         # Hiding everything is consistent with everybody.
         self.utility = _at(utilities, self.levels).sum(axis=1)
@@ -268,7 +277,7 @@ class _Search:
         owners = np.flatnonzero(self.accepted)
         lo, hi = np.zeros_like(self.levels[owners]), self.levels[owners]
         while len(owners):
-            cells = np.cumsum(self.asked.friends[owners[: -_BOXES_AT_ONCE - 1 : -1]] + self.distinct.shape[2])
+            cells = np.cumsum(self.kinds[owners[: -_BOXES_AT_ONCE - 1 : -1]] + self.distinct.shape[2])
             start = len(owners) - max(1, int((cells * lo.shape[1] <= _CELLS_AT_ONCE).sum()))
             parts = self._parts(owners[start:], lo[start:], hi[start:])
             owners, lo, hi = (
@@ -287,13 +296,15 @@ class _Search:
         useful = self.distinct[owners] & (numbers >= lo[:, :, None]) & (numbers <= hi[:, :, None])
         lo = useful.argmax(axis=2)
         utilities, weights = self.asked.utilities[owners], self.asked.weights[owners]
-        places, joins = self.asked.friends_of(owners)
+        kinds = concatenated_ranges(self.first_kind[owners], self.kinds[owners])
+        places = np.repeat(np.arange(len(owners)), self.kinds[owners])
+        joins, many = self.joins[kinds], self.many[kinds]
         covered, is_open = joins <= hi[places], joins > lo[places]
         consistent, amounts = covered.all(axis=1), is_open.sum(axis=1)
-        shares = (is_open & consistent[:, None]) / np.maximum(amounts, 1)[:, None]
+        shares = (is_open & consistent[:, None]) * (many / np.maximum(amounts, 1))[:, None]
         (most, phi_most, xi_most), (least, phi_least, xi_least) = (
             (_at(utilities, end).sum(axis=1), _at(weights, end).sum(axis=1),
-             np.bincount(places[which], minlength=len(owners)))
+             np.bincount(places[which], many[which], len(owners)).astype(np.int64))
             for end, which in ((lo, amounts == 0), (hi, consistent))
         )  # fmt: skip
         risk, risk_of_lo = risks_of(phi_least, xi_least), risks_of(phi_most, xi_most)
