@@ -31,11 +31,14 @@ SILENT_SECONDS = 2.0
 class WorkerProcess:
     """A worker, and the children that execute its runs."""
 
-    def __init__(self, url: str, key: MasterKey) -> None:
+    def __init__(self, url: str, key: MasterKey, *cluster: str) -> None:
         self.process = psutil.Popen(
-            [sys.executable, "-m", "tests.faults.worker_process", url, key.to_text(), str(SILENT_SECONDS)],
+            [
+                sys.executable, "-m", "tests.faults.worker_process",
+                url, key.to_text(), str(SILENT_SECONDS), *cluster,
+            ],
             cwd=ROOT,
-        )
+        )  # fmt: skip
 
     def children(self) -> list[psutil.Process]:
         """The processes of runs: below the nursery, which is this process's child."""
@@ -114,12 +117,14 @@ async def bench(store: PostgresStore, tenant: TenantId, database_urls: DatabaseU
 
 
 @pytest.fixture
-def start_worker(database_urls: DatabaseUrls, master_key: MasterKey) -> Iterator[Callable[[], WorkerProcess]]:
-    """Start workers, which are ended with the test."""
+def start_worker(
+    database_urls: DatabaseUrls, master_key: MasterKey
+) -> Iterator[Callable[..., WorkerProcess]]:
+    """Start workers, perhaps of a cluster at an address; they are ended with the test."""
     started: list[WorkerProcess] = []
 
-    def start() -> WorkerProcess:
-        started.append(WorkerProcess(database_urls.runtime, master_key))
+    def start(*cluster: str) -> WorkerProcess:
+        started.append(WorkerProcess(database_urls.runtime, master_key, *cluster))
         return started[-1]
 
     yield start

@@ -1,0 +1,68 @@
+"""Work whose size is real and whose result shows every byte of every block: chains of hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.domain.errors import NotSupported
+from app.domain.search.budget import never
+from app.services.fingerprints import sha256_of
+from app.services.resources import Kind, NewResource
+from app.services.runs.run_execution import Conclusion
+
+LINKS_PER_UNIT = 40_000
+
+
+@dataclass(frozen=True)
+class HashChains:
+    """``n_blocks`` chains of ``units_per_block`` · LINKS_PER_UNIT hashes each."""
+
+    name: str
+    n_blocks: int
+    units_per_block: int
+
+    @property
+    def units(self) -> int:
+        return self.n_blocks * self.units_per_block
+
+    seconds = 0.0
+    time_limit = None
+
+    def run_block(self, index: int, tick, halted=never) -> bytes:
+        digest = f"block {index}".encode()
+        for unit in range(self.units_per_block):
+            if halted():
+                return b""
+            for _ in range(LINKS_PER_UNIT):
+                digest = hashlib.sha256(digest).digest()
+            tick(unit + 1)
+        return digest
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The blocks that are finished, and the rule named after them if these are all."""
+        finished = {index: block for index, block in blocks.items() if block}
+        result = {"digests": [finished[index].hex() for index in sorted(finished)]}
+        if len(finished) < self.n_blocks:
+            return Conclusion(result, reproducible=False)
+        return Conclusion(result, NewResource(Kind.RULE, self.name, sha256_of(result), {}, result))
+
+
+@dataclass(frozen=True)
+class FaultyChains(HashChains):
+    """Chains of which block 0 fails as ``fault`` says."""
+
+    fault: str = "refuses"
+
+    def run_block(self, index: int, tick, halted=never) -> bytes:
+        if index == 0:
+            match self.fault:
+                case "refuses":
+                    raise NotSupported("No chain begins with 0.", "Begin with 1.")
+                case "takes memory":
+                    return bytes(2**40)
+                case "dies":
+                    os._exit(1)
+        return super().run_block(index, tick, halted)
