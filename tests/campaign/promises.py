@@ -80,7 +80,16 @@ GROUPS: Final = (
     Group("Lost machines of a cluster", (
         Promise("cluster-killed", "Workers of a cluster that are killed at random moments change no byte",
                 (f"{_CLUSTER}::test_workers_killed_at_random_moments_change_no_byte",
-                 f"{_CLUSTER}::test_the_bytes_are_those_of_one_process_and_nothing_is_left_behind")),
+                 f"{_CLUSTER}::test_the_bytes_are_those_of_one_process_and_nothing_is_left_behind",
+                 f"{_CLUSTER}::test_the_demonstration_kills_a_worker_and_shows_the_same_bytes")),
+        Promise("cluster-frozen",
+                "A worker of a cluster that stands still is given up, and changes nothing when it goes on",
+                (f"{_CLUSTER}::"
+                 "test_a_worker_that_stands_still_is_given_up_and_changes_nothing_when_it_goes_on",)),
+        Promise("cluster-disk", "A worker of a cluster whose disk is full computes as before",
+                (f"{_CLUSTER}::test_a_worker_whose_disk_is_full_computes_as_before",)),
+        Promise("cluster-damaged", "Work that is damaged on its way to a cluster is refused, not computed",
+                (f"{_CLUSTER}::test_work_that_is_damaged_on_its_way_is_refused",)),
         Promise("cluster-away", "A scheduler that is absent, dies or is restarted loses no finished block",
                 (f"{_CLUSTER}::test_a_cluster_that_is_absent_or_restarted_is_waited_for",
                  f"{_CLUSTER}::test_a_cluster_without_workers_is_left_where_that_is_allowed",

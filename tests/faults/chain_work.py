@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from app.domain.errors import NotSupported
 from app.domain.search.budget import never
@@ -14,15 +16,23 @@ from app.services.resources import Kind, NewResource
 from app.services.runs.run_execution import Conclusion
 
 LINKS_PER_UNIT = 40_000
+UNGATED = 2
+"""Blocks that no gate holds up."""
+GATE_SECONDS = 100.0
 
 
 @dataclass(frozen=True)
 class HashChains:
-    """``n_blocks`` chains of ``units_per_block`` · LINKS_PER_UNIT hashes each."""
+    """``n_blocks`` chains of ``units_per_block`` · LINKS_PER_UNIT hashes each.
+
+    All but the first two wait until the file ``gate`` is there, if one is named: so that what is to happen
+    in the middle does.
+    """
 
     name: str
     n_blocks: int
     units_per_block: int
+    gate: str = ""
 
     @property
     def units(self) -> int:
@@ -32,7 +42,10 @@ class HashChains:
     time_limit = None
 
     def run_block(self, index: int, tick, halted=never) -> bytes:
-        digest = f"block {index}".encode()
+        digest, deadline = f"block {index}".encode(), time.monotonic() + GATE_SECONDS
+        while self.gate and index >= UNGATED and not halted() and not Path(self.gate).exists():
+            assert time.monotonic() < deadline, "nobody has opened the gate"
+            time.sleep(0.02)
         for unit in range(self.units_per_block):
             if halted():
                 return b""

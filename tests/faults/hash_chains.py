@@ -19,9 +19,9 @@ from tests.faults.chain_work import HashChains
 from tests.faults.least_losses import KEEP_SECONDS, LeastLoss
 
 
-def chains(name: str, n_blocks: int, units_per_block: int) -> NewResource:
+def chains(name: str, n_blocks: int, units_per_block: int, gate: str = "") -> NewResource:
     """The resource whose run computes these chains."""
-    document = {"n_blocks": n_blocks, "units_per_block": units_per_block}
+    document = {"n_blocks": n_blocks, "units_per_block": units_per_block, "gate": gate}
     return NewResource(Kind.OPTIMISATION, name, sha256_of(document), {}, document)
 
 

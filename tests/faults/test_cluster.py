@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import random
+import secrets
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,10 +31,13 @@ from app.services.fingerprints import canonical_json as canonical
 from app.services.resources import RunState
 from app.services.runs.run_execution import FinishedBlock
 from app.workers.child import WorkFailed
-from app.workers.cluster import ClusterOptions
+from app.workers.cluster import ClusterOptions, blocks
+from app.workers.cluster.block_process import order_of
 from app.workers.cluster.blocks import WAITING, DaskCluster
 from tests.faults.chain_work import FaultyChains, HashChains
-from tests.faults.cluster_processes import OTHER_VERSION, ClusterProcesses
+from tests.faults.cluster_processes import OTHER_VERSION, ROOT, ClusterProcesses
+from tests.faults.hash_chains import chains
+from tests.faults.small_disk import fill, mounted
 from tests.processes import HANG_SECONDS, seconds_until_gone
 
 pytestmark = pytest.mark.anyio
@@ -72,16 +80,16 @@ class Mapped:
 
     async def run(self) -> None:
         numbers = range(self.work.n_blocks)
-        blocks = self._cluster.map_blocks(self.work, numbers, lambda: self.halted, self.stages.append)
-        async with aclosing(blocks):
-            async for block in blocks:
+        computed = self._cluster.map_blocks(self.work, numbers, lambda: self.halted, self.stages.append)
+        async with asyncio.timeout(HANG_SECONDS), aclosing(computed):
+            async for block in computed:
                 assert block.number not in self.blocks
                 self.blocks[block.number] = block
 
     @contextlib.asynccontextmanager
     async def running(self):
         """Run meanwhile, and wait for the end at last."""
-        async with asyncio.timeout(HANG_SECONDS), asyncio.TaskGroup() as group:
+        async with asyncio.TaskGroup() as group:
             group.create_task(self.run())
             yield
 
@@ -104,13 +112,18 @@ async def test_the_bytes_are_those_of_one_process_and_nothing_is_left_behind(sta
         pass
     assert mapped.payloads == of_one_process()
     assert all(block.units == WORK.units_per_block for block in mapped.blocks.values())
-    standing.wait_until_idle()
-    async with Client(standing.address, asynchronous=True) as client:
-        assert await client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0
-        held = await client.run(lambda dask_worker: len(dask_worker.data))
-    assert set(held.values()) == {0}
+    await assert_nothing_is_left(standing)
     files = [path for path in standing.folder.rglob("*") if path.is_file() and path.stat().st_size]
     assert [path for path in files if path.suffix not in (".lock", ".dirlock")] == []
+
+
+async def assert_nothing_is_left(processes: ClusterProcesses) -> None:
+    """No process of blocks, no task of the scheduler, and nothing in the memory of a worker."""
+    processes.wait_until_idle()
+    async with Client(processes.address, asynchronous=True) as client:
+        assert await client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0
+        held = await client.run(lambda dask_worker: len(dask_worker.data))
+    assert set(held.values()) <= {0}
 
 
 async def killed_at_random(processes: ClusterProcesses, seed: int, times: int) -> None:
@@ -139,8 +152,62 @@ async def test_workers_killed_twenty_times_at_random_moments_change_no_byte(proc
     await killed_at_random(processes, seed=2, times=20)
 
 
-async def test_a_cluster_that_is_absent_or_restarted_is_waited_for(processes):
-    mapped = Mapped(processes.address, HashChains("chains", 8, 4))
+async def test_a_worker_that_stands_still_is_given_up_and_changes_nothing_when_it_goes_on(tmp_path):
+    gate, given_up = tmp_path / "gate", {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "8s"}
+    processes = ClusterProcesses(tmp_path, environment=given_up)
+    mapped = Mapped(processes.address, HashChains("chains", 6, 1, str(gate)))
+    try:
+        processes.start_scheduler()
+        frozen = processes.start_worker("frozen")
+        async with mapped.running():
+            await mapped.until(2)
+            frozen.suspend()
+            processes.start_worker("other")
+            gate.touch()  # what the other process computes of the next block, nobody fetches
+        assert mapped.payloads == of_one_process(mapped.work)
+        assert [mapped.blocks[number].worker for number in range(6)] == ["frozen"] * 2 + ["other"] * 4
+        frozen.resume()
+        await assert_nothing_is_left(processes)
+    finally:
+        processes.end()
+
+
+async def test_a_worker_whose_disk_is_full_computes_as_before(short_folder):
+    with mounted(short_folder / secrets.token_hex(4), "1m") as disk:
+        processes = ClusterProcesses(disk)
+        try:
+            processes.start_scheduler()
+            processes.start_worker("full")
+            async with Client(processes.address, asynchronous=True, timeout=HANG_SECONDS) as client:
+                await client.wait_for_workers(1, timeout=HANG_SECONDS)
+            fill(disk)
+            mapped = Mapped(processes.address)
+            await mapped.run()
+            assert mapped.payloads == of_one_process()
+            await assert_nothing_is_left(processes)
+        finally:
+            processes.end()
+
+
+async def test_work_that_is_damaged_on_its_way_is_refused(standing, monkeypatch):
+    def damaged(work, memory_bytes):
+        order = order_of(work, memory_bytes)
+        middle = len(order.content) // 2
+        flipped = bytes([order.content[middle] ^ 1])
+        return replace(order, content=order.content[:middle] + flipped + order.content[middle + 1 :])
+
+    monkeypatch.setattr(blocks, "order_of", damaged)
+    mapped = Mapped(standing.address)
+    with pytest.raises(WorkFailed, match="is not what arrived"):
+        await mapped.run()
+    assert mapped.blocks == {}
+    await assert_nothing_is_left(standing)
+
+
+async def test_a_cluster_that_is_absent_or_restarted_is_waited_for(processes, tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "CONNECT_SECONDS", 1.0)
+    gate = tmp_path / "gate"
+    mapped = Mapped(processes.address, HashChains("chains", 6, 2, str(gate)))
     async with mapped.running():
         await mapped.until_stage(WAITING)
         scheduler = processes.start_scheduler()
@@ -149,7 +216,8 @@ async def test_a_cluster_that_is_absent_or_restarted_is_waited_for(processes):
         scheduler.kill()
         mapped.stages.clear()
         await mapped.until_stage(WAITING)
-        assert 2 <= len(mapped.blocks) < mapped.work.n_blocks
+        assert set(mapped.blocks) == {0, 1}
+        gate.touch()
         processes.start_scheduler()
         processes.start_worker("after")
     assert mapped.payloads == of_one_process(mapped.work)
@@ -183,9 +251,10 @@ async def test_a_worker_of_another_version_is_refused_by_name_and_others_do_its_
     assert "numpy 0.0.1 instead of" in refused.value.message
     processes.start_worker("same")
     mapped = Mapped(processes.address)
-    while not mapped.blocks:  # the worker that is refused may be there alone for a while
-        with contextlib.suppress(NotSupported):
-            await mapped.run()
+    async with asyncio.timeout(HANG_SECONDS):
+        while not mapped.blocks:  # the worker that is refused may be there alone for a while
+            with contextlib.suppress(NotSupported):
+                await mapped.run()
     assert {block.worker for block in mapped.blocks.values()} == {"same"}
     assert mapped.payloads == of_one_process()
 
@@ -204,7 +273,7 @@ async def test_a_worker_that_would_write_to_its_disk_is_refused(processes):
 async def test_a_block_that_always_fails_is_told_with_its_reason_once_all_others_are_given(
     standing, fault, code
 ):
-    mapped = Mapped(standing.address, FaultyChains("chains", 4, 1, fault))
+    mapped = Mapped(standing.address, FaultyChains("chains", 4, 1, fault=fault))
     with pytest.raises(WorkFailed) as failed:
         await mapped.run()
     assert failed.value.failure.error["code"] == code
@@ -268,16 +337,33 @@ async def test_a_cancelled_run_frees_the_cluster(standing, bench, start_worker):
     assert run.state is RunState.CANCELLED
 
 
-async def test_a_run_begins_on_a_cluster_and_ends_without_one(processes, bench, start_worker):
+async def test_a_run_begins_on_a_cluster_and_ends_without_one(processes, bench, start_worker, tmp_path):
     scheduler = processes.start_scheduler()
     processes.start_worker("gone")
     async with Client(processes.address, asynchronous=True, timeout=HANG_SECONDS) as client:
-        await client.wait_for_workers(1)
+        await client.wait_for_workers(1, timeout=HANG_SECONDS)
     start_worker(processes.address)
-    work = HashChains("begun", 6, 4)
-    run_id = await bench.start_run(work.name, work.n_blocks, work.units_per_block)
+    gate = tmp_path / "gate"
+    work = HashChains("begun", 6, 2, str(gate))
+    run_id = await bench.start(chains(work.name, work.n_blocks, work.units_per_block, work.gate))
     await bench.until_done(run_id, 2 * work.units_per_block)
     scheduler.kill()
+    gate.touch()
     result = await bench.result_bytes(run_id)
     assert result == canonical(work.conclude(of_one_process(work)).result)
     assert (await bench.run(run_id)).attempt == 1
+
+
+def test_the_demonstration_kills_a_worker_and_shows_the_same_bytes(tmp_path):
+    picture = tmp_path / "blocks.svg"
+    asked = ["--members", "2000", "--entities", "5000", "--picture", str(picture)]
+    shown = subprocess.run(
+        [sys.executable, "-m", "app", "cluster-demo", *asked],
+        cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, timeout=2 * HANG_SECONDS,
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert "worker 2 killed after 10 of 30 blocks" in shown.stdout
+    assert "The bytes are the same." in shown.stdout
+    assert "worker 2 is killed" in picture.read_text()
+    assert list(tmp_path.iterdir()) == [picture]

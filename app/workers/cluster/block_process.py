@@ -8,6 +8,7 @@ other, and answers each. It ends when the other end of its channel closes.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import pickle
 import queue
@@ -36,6 +37,7 @@ class Order:
     """Work as it travels, pickled and compressed from ``size`` bytes, and what it is to be computed with."""
 
     content: bytes
+    sha256: str
     size: int
     memory_bytes: int
     versions: Mapping[str, str]
@@ -43,8 +45,9 @@ class Order:
 
 def order_of(work: Work, memory_bytes: int) -> Order:
     """The order to compute blocks of a work with the code and libraries that are here."""
-    content = pickle.dumps(work, pickle.HIGHEST_PROTOCOL)
-    return Order(pa.compress(content, CODEC, asbytes=True), len(content), memory_bytes, versions())
+    pickled = pickle.dumps(work, pickle.HIGHEST_PROTOCOL)
+    content = pa.compress(pickled, CODEC, asbytes=True)
+    return Order(content, hashlib.sha256(content).hexdigest(), len(pickled), memory_bytes, versions())
 
 
 def main(descriptor: int) -> None:
@@ -79,6 +82,11 @@ def _unpacked(order: Order) -> Work:
         raise NotSupported(
             f"The code of the cluster's worker was changed while it ran: {', '.join(found)}.",
             "Start the worker again, then create the work again.",
+        )
+    if hashlib.sha256(order.content).hexdigest() != order.sha256:
+        raise NotSupported(
+            "What was sent to the cluster's worker is not what arrived.",
+            "Have that machine's memory and network checked, then create the work again.",
         )
     content = pa.decompress(order.content, order.size, CODEC)
     return cast(Work, pickle.loads(content))  # noqa: S301 - only those with the cluster's certificates send it

@@ -9,6 +9,7 @@ the cluster drops what it was doing for it.
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import time
 from collections import Counter, deque
@@ -38,8 +39,13 @@ PAUSE_SECONDS: Final = 1.0
 """Between two attempts to reach a cluster that is away."""
 
 POLL_SECONDS: Final = 0.2
-PER_THREAD: Final = 2
-"""Blocks that are given out per thread of the cluster: one that is computed, and one that is next."""
+LEAD_SECONDS: Final = 0.1
+"""A thread of the cluster is given blocks for so long at once: each takes some 20 ms to come and go, which
+nobody waits for while others are computed."""
+LEAST_AT_ONCE, MOST_AT_ONCE = 2, 16
+"""Blocks that a thread is given at once: one that is computed, and those that are next."""
+RECENT: Final = 8
+"""So many finished blocks tell how long the next will take."""
 
 WAITING, COMPUTING = "waiting for the cluster", "computing"
 
@@ -100,6 +106,7 @@ class _Job:
         self.open = numbers
         self.failures: dict[int, Failure] = {}
         self._losses: Counter[int] = Counter()
+        self._seconds: deque[float] = deque(maxlen=RECENT)
         self._order = order
         self._halted = halted
         self._enter_stage = enter_stage
@@ -107,17 +114,24 @@ class _Job:
 
     async def over(self, client: Client) -> AsyncGenerator[FinishedBlock, None]:
         """Finished blocks as they come over one connection, until none is open."""
-        roster, seen, order = Roster(client, self._order.versions), time.monotonic(), None
+        roster, seen = Roster(client, self._order.versions), time.monotonic()
+        sending: asyncio.Task[Future] | None = None
+        receivers: list[str] = []
         running: dict[asyncio.Task[FinishedBlock | Failure | None], tuple[int, str]] = {}
         try:
             while self.open and not self._halted():
                 if client.status != "running":
                     raise _Interrupted("the connection to its scheduler was lost")
                 accepted = await roster.accepted(require_one=not self._has_begun)
-                if accepted and order is None:
-                    order = await client.scatter(
-                        self._order, workers=list(accepted), broadcast=True, hash=False
-                    )
+                if sending is None and accepted:
+                    receivers = list(accepted)
+                    scattered = client.scatter(self._order, workers=receivers, broadcast=True, hash=False)
+                    sending = asyncio.create_task(scattered)
+                elif sending is not None and not sending.done() and not accepted.keys() >= set(receivers):
+                    sending.cancel()  # who is gone might never say that it has arrived
+                    sending = None
+                order = sending.result() if sending is not None and sending.done() else None
+                if order is not None and not self._has_begun:
                     self._has_begun = True
                     self._enter_stage(COMPUTING)
                 seen = time.monotonic() if accepted else seen
@@ -126,21 +140,23 @@ class _Job:
                 for task in [task for task, (_, place) in running.items() if place not in accepted]:
                     task.cancel()  # its worker is gone, and with it what it had computed
                     del running[task]
-                places = [place for _, place in running.values()]
+                places = Counter(place for _, place in running.values())
+                at_once = self._at_once(sum(accepted.values()))
                 free = deque(sorted(self.open.difference(number for number, _ in running.values())))
-                for place, threads in accepted.items():
-                    for _ in range(min(len(free), PER_THREAD * threads - places.count(place))):
+                for place, threads in accepted.items() if order is not None else ():
+                    for _ in range(min(len(free), at_once * threads - places[place])):
                         task = asyncio.create_task(_outcome(client, order, free[0], place))
                         running[task] = free.popleft(), place
                 pause: asyncio.Task[Any] = asyncio.create_task(asyncio.sleep(POLL_SECONDS))
-                await asyncio.wait({*running, pause}, return_when=asyncio.FIRST_COMPLETED)
+                awaited = {*running, pause} if order is not None or sending is None else {sending, pause}
+                await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
                 for task in [task for task in running if task.done()]:
                     number, _ = running.pop(task)
                     block = self._settled(number, task.result())
                     if block is not None:
                         yield block
         finally:
-            left = [*running, *roster.examinations.values()]
+            left = [*running, *roster.examinations.values(), *([sending] if sending else [])]
             for one in left:
                 one.cancel()
             await asyncio.gather(*left, return_exceptions=True)
@@ -156,7 +172,17 @@ class _Job:
         if isinstance(came, Failure):
             self.failures[number] = came
             return None
+        self._seconds.append(came.ended - came.began)
         return came
+
+    def _at_once(self, threads: int) -> int:
+        """How many blocks a thread is given: more of short ones, and never more than its share."""
+        wanted = LEAST_AT_ONCE
+        if self._seconds:
+            mean = sum(self._seconds) / len(self._seconds)
+            wanted = math.ceil(min(MOST_AT_ONCE, LEAD_SECONDS / max(mean, 1e-6)))
+        share = math.ceil(len(self.open) / max(threads, 1))
+        return min(max(wanted, LEAST_AT_ONCE), share)
 
 
 async def _outcome(client: Client, order: Future, number: int, place: str) -> FinishedBlock | Failure | None:

@@ -16,6 +16,9 @@ from app.workers.cluster.versions import differences, versions
 LOOK_SECONDS: Final = 1.0
 """Between two looks at who has come and gone."""
 
+ANSWER_SECONDS: Final = 30.0
+"""A scheduler that does not say so for this long stands still."""
+
 
 class Roster:
     """The workers of a scheduler, each examined once; ``examinations`` find why it is refused, or None."""
@@ -34,7 +37,11 @@ class Roster:
         """
         if time.monotonic() - self._looked_at >= LOOK_SECONDS:
             self._looked_at = time.monotonic()
-            self._workers = (await self._client.scheduler.identity(n_workers=-1))["workers"]
+            async with asyncio.timeout(
+                ANSWER_SECONDS
+            ):  # its TimeoutError is an OSError: the connection fails
+                identity = await self._client.scheduler.identity(n_workers=-1)
+            self._workers = identity["workers"]
             for at in self._workers.keys() - self.examinations.keys():
                 self.examinations[at] = asyncio.create_task(self._fault(at))
         faults = {at: self.examinations[at].result() for at in self._workers if self.examinations[at].done()}
