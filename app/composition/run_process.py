@@ -31,7 +31,7 @@ from app.services.views.check_work import CheckPreparation
 from app.workers.child import Execute
 from app.workers.cluster import ClusterOptions
 
-ON_CLUSTER: Final = (Kind.OPTIMISATION, Kind.FRONTIER, Kind.VIEW_CHECK)
+ON_CLUSTER: Final = (Kind.OPTIMISATION, Kind.FRONTIER, Kind.VIEW_CHECK, Kind.MEASUREMENT)
 """Kinds whose work is cut in blocks that share little: the others are computed here."""
 
 

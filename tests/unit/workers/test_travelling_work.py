@@ -6,7 +6,11 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
+from app.domain.analyses import k_anonymity_comparison
+from app.domain.analyses.k_anonymity_comparison import K_ANONYMITY_COMPARISON, ComparisonParameters
 from app.domain.errors import NotSupported
+from app.domain.models.entry import MeasureContext
+from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
 from app.domain.search.budget import never
 from app.domain.search.context import SearchContext
@@ -19,6 +23,7 @@ from app.domain.search.table_rules import table_level
 from app.domain.sensitivity.sensitivity import build_sensitivity
 from app.domain.sensitivity.weights import LeafWeights
 from app.services.runs.run_execution import Work
+from app.services.scoring.measurement_work import Measurement
 from app.services.views.check_work import CheckWork
 from app.services.views.reading import WrittenQuery, read_schema
 from app.services.views.view_checks import ViewCheck, read_check
@@ -72,6 +77,21 @@ def test_checks_of_views_do():
     asked = ViewCheck({}, (), [WrittenQuery("secret", secret)], views, language="sql", tables=tables)
     work = CheckWork(read_check(asked, read_schema({}, (), tables, "postgres"), never), {}, clock=int)
     assert_travels(work)
+
+
+def test_the_comparison_with_k_anonymity_does_and_is_the_one_of_one_block(context, monkeypatch):
+    monkeypatch.setattr(k_anonymity_comparison, "SECONDS_PER_BLOCK", 1e-4)
+    parameters = ComparisonParameters((2, 5), 3)
+    own = MeasureContext(
+        context.table, None, context.dictionary, context.sensitivity, None, context.utility, MODEL_I, "zero"
+    )
+    measurement = Measurement(K_ANONYMITY_COMPARISON, parameters, own, lambda: own, 0.0)
+    work = measurement.work()
+    assert_travels(work)
+    assert work.n_blocks == 6
+    travelled = block_process._unpacked(order_of(work, 2**30))
+    blocks = {number: travelled.run_block(number, lambda _: None) for number in range(6)}
+    assert measurement.work().conclude(blocks).result == measurement.result()
 
 
 def test_work_that_arrives_where_the_code_was_changed_is_refused(context, monkeypatch):
