@@ -12,7 +12,7 @@ import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
 from app.domain.analyses.scoring import difference, score_of, search_context
-from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, blocks_of, given
 from app.domain.risk.assessment import Assessment, estimate_cost
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.rules.rule import TableRule, identity
@@ -27,8 +27,6 @@ from app.domain.search.solvers import Enumeration
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.numbers import exact_sum, highest_accepted, lowest_accepted, tie_margin
 from app.domain.tables.table import Table
-
-SECONDS_PER_BLOCK: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -169,10 +167,10 @@ def _record_plan(context: MeasureContext, search: SearchContext, floor: float) -
 class _ComparisonPlan:
     """The draws, several a block: each has a seed of its own."""
 
-    def __init__(self, context: MeasureContext, parameters: ComparisonParameters, n_blocks: int) -> None:
+    def __init__(self, context: MeasureContext, parameters: ComparisonParameters, seconds: float) -> None:
         self._context, self._parameters = context, parameters
         self._draws = [(k, number) for k in parameters.k for number in range(parameters.rules)]
-        self.n_blocks = min(max(1, n_blocks), len(self._draws))
+        self.n_blocks = blocks_of(seconds, len(self._draws))
         self._optima = _Optima(context)
 
     def run_block(self, index: int, tick: Tick) -> bytes:
@@ -207,12 +205,11 @@ class _ComparisonPlan:
 
 
 def _plan(context: MeasureContext, parameters: ComparisonParameters) -> _ComparisonPlan:
-    seconds = _cost(context, parameters).seconds
-    return _ComparisonPlan(context, parameters, math.ceil(seconds / SECONDS_PER_BLOCK))
+    return _ComparisonPlan(context, parameters, _cost(context, parameters).seconds)
 
 
 def _compute(context: MeasureContext, parameters: ComparisonParameters, tick: Tick) -> Comparison:
-    plan = _ComparisonPlan(context, parameters, 1)
+    plan = _ComparisonPlan(context, parameters, seconds=0.0)
     return plan.combine({0: plan.run_block(0, tick)})
 
 

@@ -20,6 +20,7 @@ The edges derive requests, answers and the catalogue's page from them, so the ty
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -177,6 +178,14 @@ class MeasurePlan(Protocol[R_co]):
 
     def combine(self, blocks: Mapping[int, bytes]) -> R_co:
         """The result from all blocks by number."""
+
+
+SECONDS_PER_BLOCK = 0.5
+
+
+def blocks_of(seconds: float, parts: int) -> int:
+    """In how many blocks a measure is cut: none is worth less than half a second or holds no part."""
+    return min(max(1, math.ceil(seconds / SECONDS_PER_BLOCK)), parts)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ import pytest
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
-from app.domain.analyses import k_anonymity_comparison
 from app.domain.analyses.k_anonymity_comparison import K_ANONYMITY_COMPARISON, ComparisonParameters
+from app.domain.analyses.query_accuracy import QUERY_ACCURACY, QueryAccuracyParameters
 from app.domain.errors import NotSupported
+from app.domain.models import entry
 from app.domain.models.entry import MeasureContext
 from app.domain.risk.models import MODEL_I
 from app.domain.risk.utility import build_utility
+from app.domain.rules.rule import TableRule
 from app.domain.search.budget import never
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
@@ -79,18 +81,26 @@ def test_checks_of_views_do():
     assert_travels(work)
 
 
-def test_the_comparison_with_k_anonymity_does_and_is_the_one_of_one_block(context, monkeypatch):
-    monkeypatch.setattr(k_anonymity_comparison, "SECONDS_PER_BLOCK", 1e-4)
-    parameters = ComparisonParameters((2, 5), 3)
+@pytest.mark.parametrize(
+    ("measure", "parameters", "n_blocks"),
+    [
+        (K_ANONYMITY_COMPARISON, ComparisonParameters((2, 5), 3), 6),
+        (QUERY_ACCURACY, QueryAccuracyParameters(queries=130, predicates=2, selectivity=0.3), 3),
+    ],
+    ids=["comparison with k-anonymity", "accuracy of queries"],
+)
+def test_measures_do_and_are_those_of_one_block(context, monkeypatch, measure, parameters, n_blocks):
+    monkeypatch.setattr(entry, "SECONDS_PER_BLOCK", 1e-6)
+    rule = TableRule((1, 1, 1, 1)) if measure is QUERY_ACCURACY else None
     own = MeasureContext(
-        context.table, None, context.dictionary, context.sensitivity, None, context.utility, MODEL_I, "zero"
+        context.table, rule, context.dictionary, context.sensitivity, None, context.utility, MODEL_I, "zero"
     )
-    measurement = Measurement(K_ANONYMITY_COMPARISON, parameters, own, lambda: own, 0.0)
+    measurement = Measurement(measure, parameters, own, lambda: own, 0.0)
     work = measurement.work()
     assert_travels(work)
-    assert work.n_blocks == 6
+    assert work.n_blocks == n_blocks
     travelled = block_process._unpacked(order_of(work, 2**30))
-    blocks = {number: travelled.run_block(number, lambda _: None) for number in range(6)}
+    blocks = {number: travelled.run_block(number, lambda _: None) for number in range(n_blocks)}
     assert measurement.work().conclude(blocks).result == measurement.result()
 
 
