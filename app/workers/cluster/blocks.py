@@ -190,7 +190,7 @@ async def _outcome(client: Client, order: Future, number: int, place: str) -> Fi
     try:
         came: FinishedBlock | Failure | None = await client.submit(
             compute, order, order.key, number, key=f"block-{number}-{secrets.token_hex(8)}",
-            workers=[place], allow_other_workers=False, pure=False,
+            workers=[place], allow_other_workers=False, pure=False, priority=-number,
         )  # fmt: skip
     except (CancelledError, OSError):
         raise _Interrupted("it has lost blocks") from None
