@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -207,6 +208,25 @@ class Settings(BaseSettings):
     """Resident memory of a run's process, in MiB."""
     run_seconds: Annotated[int, Field(ge=1)] = 6 * 3600
     """Longest wall-clock time of one attempt of a run."""
+    cluster: Annotated[str, Field(pattern=r"^(tls|tcp)://[^/@\s]+:[0-9]{1,5}$")] | None = Field(
+        None,
+        description="Address of the scheduler of a Dask cluster that computes blocks of runs: "
+        "`tls://scheduler:8786`, on this machine also `tcp://127.0.0.1:8786`. Unset: workers compute all.",
+    )
+    cluster_falls_back: bool = False
+    """Whether a run goes on without the cluster while that is away, instead of waiting for it."""
+
+    @model_validator(mode="after")
+    def _cluster_is_usable(self) -> Self:
+        """Refuse a cluster that personal data would travel to in clear, or that nothing here can talk to."""
+        if self.cluster is None:
+            return self
+        host = self.cluster.partition("://")[2].rpartition(":")[0]
+        if self.cluster.startswith("tcp://") and host not in ("127.0.0.1", "localhost", "[::1]"):
+            raise ValueError("PRIVACY_RISK_CLUSTER must be an address with tls: personal data travel")
+        if find_spec("distributed") is None:
+            raise ValueError("PRIVACY_RISK_CLUSTER needs Dask: pip install 'privacy-risk[cluster]'")
+        return self
 
     @model_validator(mode="after")
     def _identity_provider_is_whole(self) -> Self:

@@ -28,6 +28,7 @@ COMMANDS: Final[Mapping[str, Mapping[str, str]]] = {
         "reproduce": "compute a report again from its inputs: exit status 0 same, 1 differs, 2 cannot be told"
     },
     "experiment": {"experiment": "list and repeat the papers' experiments, on generated or real data"},
+    "cluster_demo": {"cluster-demo": "score rules on a Dask cluster, kill a worker, compare the bytes"},
     "audit": {"audit": "try to refute what a mechanism promises"},
     "verify": {"verify": "check a signed report, offline"},
     "signing_key": {"signing-key": "make the pair of keys with which a pipeline signs its evidence"},

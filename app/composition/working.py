@@ -19,6 +19,7 @@ from app.persistence.store import PostgresStore
 from app.settings import Settings
 from app.workers.child import Limits
 from app.workers.children import ChildProcesses
+from app.workers.cluster import ClusterOptions
 from app.workers.worker import WorkerOptions, run_worker
 
 
@@ -36,7 +37,10 @@ def work_off(settings: Settings, database: Database, dead_worker: str | None = N
     """
     limits = Limits(settings.run_memory_mib * MIB, settings.run_seconds)
     # Before there is an event loop: it forks the process that starts the others.
-    children = ChildProcesses(partial(open_runs, database), limits, (RUN_PROCESS,))
+    cluster = None
+    if settings.cluster is not None:
+        cluster = ClusterOptions(settings.cluster, settings.cluster_falls_back, limits.memory_bytes)
+    children = ChildProcesses(partial(open_runs, database, cluster), limits, (RUN_PROCESS,))
     options = WorkerOptions(
         slots=settings.worker_concurrency,
         dead_worker=dead_worker,

@@ -77,6 +77,14 @@ class Failure:
     where: tuple[str, ...] = ()
 
 
+class WorkFailed(Exception):
+    """Work that was done in another process failed there."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.error["message"])
+        self.failure = failure
+
+
 @dataclass(frozen=True)
 class Ended:
     """An attempt is over, perhaps by a failure; ``reusable`` unless the process is about to leave."""
@@ -88,32 +96,44 @@ class Ended:
 def child_main(entry: Entry, limits: Limits, channel: Connection) -> None:
     """Execute one claim after the other, each within the limits; the target of the child process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's interrupt is the worker's to interpret
-    with contextlib.suppress(OSError):  # if the machine is short of memory, this run goes and not its worker
-        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
+    be_first_to_go()
     worker = _Worker(channel)
-    memory = _Memory(limits.memory_bytes)
+    memory = MemoryCap(limits.memory_bytes)
     execute = functools.cache(entry)
     reusable = True
     while reusable:
         claim = worker.next_claim()
         memory.cap()
-        failure = _execute(execute, claim, limits, _reporter(channel), worker.has_said_stop)
+        attempt = functools.partial(_execute, execute, claim, _reporter(channel), worker.has_said_stop)
+        failure = failure_of(attempt, limits.memory_bytes)
         reusable = failure is None and memory.is_modest()
         channel.send(Ended(failure, reusable))
     # Threads of libraries must not keep a process whose work is done.
     os._exit(0)
 
 
-def _execute(entry: Entry, claim: Claim, limits: Limits, report: Report, stopped: Stopped) -> Failure | None:
-    try:
+def be_first_to_go() -> None:
+    """If the machine is short of memory, this process goes and not its worker."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(FIRST_TO_GO)
+
+
+def _execute(entry: Entry, claim: Claim, report: Report, stopped: Stopped) -> None:
+    with contextlib.suppress(Fenced):
         entry()(claim, report, stopped)
-    except Fenced:
-        return None
+
+
+def failure_of(work: Callable[[], None], memory_bytes: int) -> Failure | None:
+    """Do work under a limit of memory; how it failed, None if it did not."""
+    try:
+        work()
+    except WorkFailed as error:
+        return error.failure
     except PrivacyRiskError as error:
         return Failure(problem_of(error))
     except Exception as error:
         if _ran_out_of_memory(error):
-            return Failure(memory_limit(limits.memory_bytes))
+            return Failure(memory_limit(memory_bytes))
         frames = traceback.extract_tb(error.__traceback__)
         places = tuple(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
         return Failure(internal_error(error), places)
@@ -188,7 +208,7 @@ class _Worker:
             os._exit(1)
 
 
-class _Memory:
+class MemoryCap:
     """Keeps the resident memory that each run adds to this process's own below ``limit`` bytes.
 
     The kernel caps address space, of which a fresh interpreter has reserved far more than it uses.

@@ -89,6 +89,7 @@ PARTS: Final = (
     Part("many", "tests.benchmarks.many", "single records with seventy attributes"),
     Part("views", "tests.benchmarks.views", "views of a warehouse in SQL, read and checked against secrets"),
     Part("audit", "tests.benchmarks.audit", "an audit chain verified"),
+    Part("cluster", "tests.benchmarks.cluster", "rules and blocks on a Dask cluster of this machine"),
     Part("growth", "tests.benchmarks.growth", "exponents of how time grows"),
 )
 

@@ -39,6 +39,7 @@ _SURVIVE: Final = "tests/faults/test_runs_survive.py"
 _SEARCH: Final = "tests/faults/test_search_survives.py"
 _CONTAINERS: Final = "tests/unit/test_containers.py"
 _EMBEDDED: Final = "tests/integration/test_embedded.py"
+_CLUSTER: Final = "tests/faults/test_cluster.py"
 _SUPERVISION: Final = "tests/faults/test_supervision.py"
 
 GROUPS: Final = (
@@ -75,6 +76,39 @@ GROUPS: Final = (
                 ("tests/faults/test_killed_draws.py", "tests/faults/test_killed_spending.py")),
         Promise("uploads", "An upload that is killed leaves nothing behind",
                 ("tests/faults/test_killed_uploads.py",)),
+    )),
+    Group("Lost machines of a cluster", (
+        Promise("cluster-killed", "Workers of a cluster that are killed at random moments change no byte",
+                (f"{_CLUSTER}::test_workers_killed_at_random_moments_change_no_byte",
+                 f"{_CLUSTER}::test_the_bytes_are_those_of_one_process_and_nothing_is_left_behind",
+                 f"{_CLUSTER}::test_the_demonstration_kills_a_worker_and_shows_the_same_bytes")),
+        Promise("cluster-frozen",
+                "A worker of a cluster that stands still is given up, and changes nothing when it goes on",
+                (f"{_CLUSTER}::"
+                 "test_a_worker_that_stands_still_is_given_up_and_changes_nothing_when_it_goes_on",)),
+        Promise("cluster-disk", "A worker of a cluster whose disk is full computes as before",
+                (f"{_CLUSTER}::test_a_worker_whose_disk_is_full_computes_as_before",)),
+        Promise("cluster-damaged", "Work that is damaged on its way to a cluster is refused, not computed",
+                (f"{_CLUSTER}::test_work_that_is_damaged_on_its_way_is_refused",)),
+        Promise("cluster-away", "A scheduler that is absent, dies or is restarted loses no finished block",
+                (f"{_CLUSTER}::test_a_cluster_that_is_absent_or_restarted_is_waited_for",
+                 f"{_CLUSTER}::test_a_cluster_without_workers_is_left_where_that_is_allowed",
+                 f"{_CLUSTER}::test_a_run_begins_on_a_cluster_and_ends_without_one")),
+        Promise("cluster-refused",
+                "A worker with other code or libraries, or that would write to its disk, is refused by name",
+                (f"{_CLUSTER}::"
+                 "test_a_worker_of_another_version_is_refused_by_name_and_others_do_its_work",
+                 f"{_CLUSTER}::test_a_worker_that_would_write_to_its_disk_is_refused")),
+        Promise("cluster-encrypted",
+                "What travels to a cluster is encrypted, and goes to holders of its certificates alone",
+                (f"{_CLUSTER}::"
+                 "test_what_travels_is_encrypted_between_those_with_certificates_of_one_authority",)),
+        Promise("cluster-failing", "A block that always fails is told with its reason, and others go on",
+                (f"{_CLUSTER}::"
+                 "test_a_block_that_always_fails_is_told_with_its_reason_once_all_others_are_given",)),
+        Promise("cluster-freed", "A run that is cancelled or stopped frees the cluster within 2 s",
+                (f"{_CLUSTER}::test_a_cancelled_run_frees_the_cluster",
+                 f"{_CLUSTER}::test_a_stop_ends_it_and_what_is_computed_is_given_up")),
     )),
     Group("Ending", (
         Promise("cancel", "A cancel takes at most 1 s, and the processor is free after 2 s",

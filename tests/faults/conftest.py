@@ -32,11 +32,14 @@ SILENT_SECONDS = 2.0
 class WorkerProcess:
     """A worker, and the children that execute its runs, which are kept for so long when they are idle."""
 
-    def __init__(self, url: str, key: MasterKey, idle_seconds: float = IDLE_SECONDS) -> None:
-        arguments = url, key.to_text(), str(SILENT_SECONDS), str(idle_seconds)
+    def __init__(self, url: str, key: MasterKey, *cluster: str, idle_seconds: float = IDLE_SECONDS) -> None:
         self.process = psutil.Popen(
-            [sys.executable, "-m", "tests.faults.worker_process", *arguments], cwd=ROOT
-        )
+            [
+                sys.executable, "-m", "tests.faults.worker_process",
+                url, key.to_text(), str(SILENT_SECONDS), str(idle_seconds), *cluster,
+            ],
+            cwd=ROOT,
+        )  # fmt: skip
 
     def children(self) -> list[psutil.Process]:
         """The processes of runs: below the nursery, which is this process's child."""
@@ -118,11 +121,11 @@ async def bench(store: PostgresStore, tenant: TenantId, database_urls: DatabaseU
 def start_worker(
     database_urls: DatabaseUrls, master_key: MasterKey
 ) -> Iterator[Callable[..., WorkerProcess]]:
-    """Start workers, which are ended with the test."""
+    """Start workers, perhaps of a cluster at an address; they are ended with the test."""
     started: list[WorkerProcess] = []
 
-    def start(**options: float) -> WorkerProcess:
-        started.append(WorkerProcess(database_urls.runtime, master_key, **options))
+    def start(*cluster: str, **options: float) -> WorkerProcess:
+        started.append(WorkerProcess(database_urls.runtime, master_key, *cluster, **options))
         return started[-1]
 
     yield start

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from app.persistence.registry import PostgresRegistry
 from app.persistence.store import PostgresStore
 from app.services.access.tenants import TenantService
 from app.settings import Settings
+from tests.faults.small_disk import fill, mounted
 from tests.processes import until
 
 pytestmark = pytest.mark.anyio
@@ -38,33 +38,11 @@ LARGE = b"name,age\n" + b"".join(b"%s,%d\n" % (_NAMES[32 * n : 32 * n + 32], n) 
 @pytest.fixture
 def disk(short_folder: Path) -> Iterator[Path]:
     """A disk of 120 MB."""
-    folder = short_folder / secrets.token_hex(4)
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120m,mode=0711", "tmpfs", str(folder)]
     try:
-        mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no program mount")
-    if mounted.returncode != 0:
-        pytest.skip(f"a file system may not be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield folder
+        with mounted(short_folder / secrets.token_hex(4), "120m") as folder:
+            yield folder
     finally:
         full_disk.forget()
-        subprocess.run(["umount", str(folder)], check=True)
-
-
-def fill(disk: Path) -> Path:
-    """A file that takes all room there is."""
-    ballast = disk / "ballast"
-    with ballast.open("wb", buffering=0) as file:
-        for size in (1024**2, 4096, 1):
-            try:
-                while file.write(b"x" * size) == size:
-                    pass
-            except OSError:
-                continue
-    return ballast
 
 
 async def administrator(postgres: EmbeddedPostgres) -> str:

@@ -1,4 +1,7 @@
-"""A worker as a process: ``python -m tests.faults.worker_process`` URL KEY SILENT_SECONDS IDLE_SECONDS."""
+"""A worker: ``python -m tests.faults.worker_process URL MASTER_KEY SILENT_SECONDS IDLE_SECONDS [CLUSTER]``.
+
+Without the cluster whose address is given, its runs go on without it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from app.persistence.store import PostgresStore
 from app.workers import children as children_module
 from app.workers.child import Limits
 from app.workers.children import ChildProcesses
+from app.workers.cluster import ClusterOptions
 from app.workers.worker import WorkerOptions, run_worker
 from tests.faults.hash_chains import ChainEntry
 
@@ -39,7 +43,10 @@ async def main(url: str, key_text: str, silent_seconds: float, children: ChildPr
 
 
 if __name__ == "__main__":
-    place, text = sys.argv[1:3]
-    children_module.IDLE_SECONDS = float(sys.argv[4])  # type: ignore[misc]
-    made = ChildProcesses(ChainEntry(place, text), Limits(1024**3, 120.0), ["tests.faults.hash_chains"])
-    asyncio.run(main(place, text, float(sys.argv[3]), made))
+    place, text, seconds, idle, *address = sys.argv[1:]
+    children_module.IDLE_SECONDS = float(idle)  # type: ignore[misc]
+    cluster = ClusterOptions(address[0], True, 1024**3, least_seconds=0.0) if address else None
+    made = ChildProcesses(
+        ChainEntry(place, text, cluster), Limits(1024**3, 120.0), ["tests.faults.hash_chains"]
+    )
+    asyncio.run(main(place, text, float(seconds), made))

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 COMPOSE = (ROOT / "docker-compose.yml").read_text()
 FILE: dict[str, Any] = yaml.safe_load(COMPOSE)
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-OURS = ("migrate", "api", "worker")
+OURS = ("migrate", "api", "worker", "cluster-worker", "scheduler", "dask-worker")
 SECRETS = {"POSTGRES_PASSWORD", "OWNER_PASSWORD", "RUNTIME_PASSWORD", "PRIVACY_RISK_MASTER_KEY"}
 SPOOL = "/var/lib/privacy-risk/spool"
 MIB = 1024**2
@@ -67,6 +67,20 @@ def test_what_is_in_memory_is_bounded(name):
     assert re.fullmatch(r"/tmp:size=\d+m", mount)
     assert mebibytes(mount.partition("size=")[2]) < mebibytes(SERVICES[name]["mem_limit"])
     assert SERVICES[name]["read_only"] is True
+
+
+def test_the_cluster_is_optional_and_on_a_network_of_its_own():
+    added = {name for name, service in SERVICES.items() if service.get("profiles") == ["cluster"]}
+    assert added == {"cluster-worker", "scheduler", "dask-worker"}
+    assert {name for name, service in SERVICES.items() if "cluster" in service.get("networks", ())} == added
+    assert FILE["networks"]["cluster"] == {"internal": True}
+    for name in ("scheduler", "dask-worker"):
+        assert SERVICES[name]["networks"] == ["cluster"]
+        assert not {"DATABASE_URL", "PRIVACY_RISK_MASTER_KEY"} & SERVICES[name]["environment"].keys()
+        assert SERVICES[name]["environment"]["DASK_DISTRIBUTED__WORKER__MEMORY__SPILL"] == "false"
+    worker = SERVICES["cluster-worker"]
+    assert worker["mem_limit"] == SERVICES["worker"]["mem_limit"]
+    assert SERVICES["worker"]["environment"].items() <= worker["environment"].items()
 
 
 def test_uploads_that_are_being_read_are_on_disk_and_their_size_can_be_set():

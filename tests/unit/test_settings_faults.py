@@ -59,3 +59,31 @@ def test_a_small_table_is_measured_whatever_the_settings_of_a_service_are(monkey
 def test_the_longest_cell_is_set_by_its_name_and_by_the_one_it_had(variable, monkeypatch):
     monkeypatch.setenv(variable, "77")
     assert Settings().upload_max_cell_bytes == 77
+
+
+@pytest.mark.parametrize("address", ["tls://scheduler:8786", "tcp://127.0.0.1:8786", "tcp://[::1]:8786"])
+def test_a_cluster_is_talked_to_by_tls_or_on_this_machine(address, monkeypatch):
+    pytest.importorskip("distributed", reason="the extra cluster is not installed")
+    monkeypatch.setenv("PRIVACY_RISK_CLUSTER", address)
+    assert Settings().cluster == address
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("tcp://scheduler:8786", "must be an address with tls: personal data travel"),
+        ("https://scheduler:8786", "should match pattern"),
+        ("tls://scheduler", "should match pattern"),
+    ],
+)
+def test_a_cluster_to_which_data_would_travel_in_clear_is_refused(address, says, monkeypatch):
+    monkeypatch.setenv("PRIVACY_RISK_CLUSTER", address)
+    with pytest.raises(ValueError, match=says):
+        Settings()
+
+
+def test_a_cluster_needs_dask_where_the_service_runs(monkeypatch):
+    monkeypatch.setattr("app.settings.find_spec", lambda name: None)
+    monkeypatch.setenv("PRIVACY_RISK_CLUSTER", "tls://scheduler:8786")
+    with pytest.raises(ValueError, match=r"privacy-risk\[cluster\]"):
+        Settings()

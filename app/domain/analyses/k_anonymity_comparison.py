@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
@@ -11,16 +12,17 @@ import numpy as np
 from annotated_types import Ge, Le, Len, doc
 
 from app.domain.analyses.scoring import difference, score_of, search_context
-from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, given
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, blocks_of, given
 from app.domain.risk.assessment import Assessment, estimate_cost
 from app.domain.rules.anonymous import random_anonymous_rule
 from app.domain.rules.rule import TableRule, identity
 from app.domain.search.blocks import SearchPlan, carry_out
 from app.domain.search.context import SearchContext
 from app.domain.search.objectives import MinRisk
-from app.domain.search.outcome import MapPoint, Outcome
+from app.domain.search.outcome import MapPoint
 from app.domain.search.plans import RULES_LIMIT, plan
 from app.domain.search.problem import Problem
+from app.domain.search.record_rules.blocks import block_of
 from app.domain.search.solvers import Enumeration
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.numbers import exact_sum, highest_accepted, lowest_accepted, tie_margin
@@ -92,8 +94,8 @@ class Comparison:
 class _Optima:
     """The rules of least risk at given utilities, each found once."""
 
-    def __init__(self, context: MeasureContext, tick: Callable[[], None]) -> None:
-        self._context, self._tick = context, tick
+    def __init__(self, context: MeasureContext) -> None:
+        self._context = context
         self._table_level, self._counted = search_context(context), search_context(_counted(context))
         self._by_rule: dict[TableRule, Assessment] = {}
         self._by_floor: dict[float, tuple[float, float]] = {}
@@ -108,7 +110,7 @@ class _Optima:
     def table_level(self, floor: float) -> Assessment:
         """The score of the table-level rule of least risk among those of mean utility ≥ ``floor``."""
         if self._map is None:
-            found = self._solve(_table_plan(self._context, self._table_level)).risk_map
+            found = carry_out(_table_plan(self._context, self._table_level)).risk_map
             if found is None:
                 raise ValueError("enumeration scores every rule")
             self._map = found.points
@@ -117,18 +119,20 @@ class _Optima:
         tied = [point for point in reached if point.risk <= least + tie_margin(least)]
         return self.score(TableRule(min(tied, key=lambda point: (-point.utility, point.levels)).levels))
 
-    def record_level(self, floor: float) -> tuple[float, float]:
-        """Least mean risk with utility ≥ ``floor`` for every record, and the greatest risk of a record."""
+    def record_level(self, rule: TableRule, tick: Tick = lambda done: None) -> tuple[float, float]:
+        """Least mean risk with the rule's least utility for every record, and the greatest risk of one."""
+        floor = self.score(rule).utility_min
         if floor not in self._by_floor:
-            found = self._solve(_record_plan(self._context, self._counted, floor)).assessment
+            found = carry_out(_record_plan(self._context, self._counted, floor), tick).assessment
             # No rule: every admissible one, the k-anonymous one among them, has infinite risk.
             self._by_floor[floor] = (
                 (math.inf, math.inf) if found is None else (found.risk_average, found.risk_max)
             )
         return self._by_floor[floor]
 
-    def _solve(self, search: SearchPlan) -> Outcome:
-        return carry_out(search, lambda done: self._tick())
+    def know(self, rule: TableRule, record_level: tuple[float, float]) -> None:
+        """What was found elsewhere for a rule."""
+        self._by_floor[self.score(rule).utility_min] = record_level
 
 
 def _counted(context: MeasureContext) -> MeasureContext:
@@ -160,31 +164,59 @@ def _record_plan(context: MeasureContext, search: SearchContext, floor: float) -
     return plan(search, Problem(MinRisk(floor), "record_level", context.absent_policy))
 
 
-def _compute(context: MeasureContext, parameters: ComparisonParameters, tick: Tick) -> Comparison:
-    done = 0
-    optima = _Optima(context, lambda: tick(done))
-    by_k = []
-    for k in parameters.k:
+class _ComparisonPlan:
+    """The draws, several a block: each has a seed of its own."""
+
+    def __init__(self, context: MeasureContext, parameters: ComparisonParameters, seconds: float) -> None:
+        self._context, self._parameters = context, parameters
+        self._draws = [(k, number) for k in parameters.k for number in range(parameters.rules)]
+        self.n_blocks = blocks_of(seconds, len(self._draws))
+        self._optima = _Optima(context)
+
+    def run_block(self, index: int, tick: Tick) -> bytes:
+        """Of each draw the levels, and what record-level rules reach."""
+        found: list[tuple[Sequence[int], float, float]] = []
+        for draw in block_of(len(self._draws), self.n_blocks, index):
+            k, number = self._draws[draw]
+            rng = np.random.default_rng([self._parameters.seed, k, number])
+            rule = random_anonymous_rule(self._context.table, k, rng)
+            average, greatest = self._optima.record_level(rule, lambda done: tick(len(found)))
+            found.append((list(map(int, rule.levels)), float(average), float(greatest)))
+            tick(len(found))
+        return json.dumps(found).encode()
+
+    def combine(self, blocks: Mapping[int, bytes]) -> Comparison:
+        """The draws compared, k by k."""
         drawn = []
-        for number in range(parameters.rules):
-            rng = np.random.default_rng([parameters.seed, k, number])
-            drawn.append(random_anonymous_rule(context.table, k, rng))
-            optima.table_level(optima.score(drawn[-1]).utility_average)
-            optima.record_level(optima.score(drawn[-1]).utility_min)
-            done += 1
-            tick(done)
-        by_k.append(_compared(k, drawn, optima))
-    return Comparison(
-        rules_searched=math.prod(height + 1 for height in context.table.heights),
-        by_k=tuple(by_k),
-        never_worse=all(entry.never_worse for entry in by_k),
-    )
+        for index in range(self.n_blocks):
+            for levels, average, greatest in json.loads(blocks[index]):
+                drawn.append(TableRule(tuple(levels)))
+                self._optima.know(drawn[-1], (average, greatest))
+        each = self._parameters.rules
+        by_k = tuple(
+            _compared(k, drawn[i * each : (i + 1) * each], self._optima)
+            for i, k in enumerate(self._parameters.k)
+        )
+        return Comparison(
+            rules_searched=math.prod(height + 1 for height in self._context.table.heights),
+            by_k=by_k,
+            never_worse=all(entry.never_worse for entry in by_k),
+        )
+
+
+def _plan(context: MeasureContext, parameters: ComparisonParameters) -> _ComparisonPlan:
+    return _ComparisonPlan(context, parameters, _cost(context, parameters).seconds)
+
+
+def _compute(context: MeasureContext, parameters: ComparisonParameters, tick: Tick) -> Comparison:
+    plan = _ComparisonPlan(context, parameters, seconds=0.0)
+    return plan.combine({0: plan.run_block(0, tick)})
 
 
 def _compared(k: int, drawn: list[TableRule], optima: _Optima) -> ComparedAtK:
     scores = [optima.score(rule) for rule in drawn]
     table_level = [optima.table_level(score.utility_average) for score in scores]
-    record_level = [optima.record_level(score.utility_min) for score in scores]
+    record_level = [optima.record_level(rule) for rule in drawn]
     risk = _mean([score.risk_average for score in scores])
     table_risk = _mean([score.risk_average for score in table_level])
     record_risk = _mean([average for average, _ in record_level])
@@ -255,6 +287,7 @@ K_ANONYMITY_COMPARISON: Final = Measure(
     supports=_supports,
     cost=_cost,
     compute=_compute,
+    plan=_plan,
     protects=False,
     example=Example(
         "what does k-anonymity cost against rules of least risk?",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Final
 
 import numpy as np
@@ -35,9 +36,10 @@ from app.domain.mechanisms.count_intervals import quantile
 from app.domain.mechanisms.counted_release import COPIES_TAKE
 from app.domain.mechanisms.inverse_matrix import InverseMatrix
 from app.domain.models.criterion import BY_ROWS
-from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick
+from app.domain.models.entry import Cost, Example, Measure, MeasureContext, Tick, blocks_of
 from app.domain.models.judged import JudgedOn, judged_on
 from app.domain.models.reading import unclassed
+from app.domain.search.record_rules.blocks import block_of
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.table import Table
 
@@ -280,23 +282,76 @@ class _Answers:
         return right, self._after.count(shares), baseline
 
 
+class _AccuracyPlan:
+    """The queries of a workload, all drawn by each process that answers some of them."""
+
+    def __init__(self, context: MeasureContext, parameters: QueryAccuracyParameters, seconds: float) -> None:
+        self._context, self._parameters = context, _of_release(context, parameters)
+        at_once, n = PER_TICK if context.drawn is None else PER_ESTIMATE, parameters.queries
+        self._parts = [range(start, min(start + at_once, n)) for start in range(0, n, at_once)]
+        self.n_blocks = blocks_of(seconds, len(self._parts))
+
+    @cached_property
+    def _question(self) -> _Question:
+        return _question(self._context.release, self._parameters)
+
+    @cached_property
+    def _answers(self) -> _Answers:
+        return _Answers(self._context, self._question, self._parameters)
+
+    @cached_property
+    def _workload(self) -> Workload:
+        question, parameters = self._question, self._parameters
+        return Workload(
+            question.scales,
+            question.attributes,
+            question.sensitive,
+            parameters.predicates,
+            parameters.selectivity,
+            parameters.seed,
+        )
+
+    @cached_property
+    def _queries(self) -> list[dict[int, Interval]]:
+        return [self._workload.draw() for _ in range(self._parameters.queries)]
+
+    def run_block(self, index: int, tick: Tick) -> bytes:
+        """The answers of its queries, (q, 4) float64."""
+        found, done = [], 0
+        for number in block_of(len(self._parts), self.n_blocks, index):
+            part = self._parts[number]
+            found.append(self._answers.of(self._queries[part.start : part.stop]).tobytes())
+            done += len(part)
+            tick(done)
+        return b"".join(found)
+
+    def combine(self, blocks: Mapping[int, bytes]) -> QueryAccuracy:
+        """What the answers are like."""
+        answers = np.frombuffer(b"".join(blocks[index] for index in range(self.n_blocks)))
+        return _accuracy(
+            self._context, self._parameters, self._question, self._workload.lengths,
+            self._answers.without_errors, answers.reshape(-1, 4),
+        )  # fmt: skip
+
+
 def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick: Tick) -> QueryAccuracy:
-    parameters, table = _of_release(context, parameters), context.table
-    question = _question(context.release, parameters)
-    answers = _Answers(context, question, parameters)
-    workload = Workload(
-        question.scales,
-        question.attributes,
-        question.sensitive,
-        parameters.predicates,
-        parameters.selectivity,
-        parameters.seed,
-    )
-    found, at_once = np.empty((parameters.queries, 4)), PER_TICK if context.drawn is None else PER_ESTIMATE
-    for start in range(0, parameters.queries, at_once):
-        end = min(start + at_once, parameters.queries)
-        found[start:end] = answers.of([workload.draw() for _ in range(start, end)])
-        tick(end)
+    plan = _AccuracyPlan(context, parameters, seconds=0.0)
+    return plan.combine({0: plan.run_block(0, tick)})
+
+
+def _plan(context: MeasureContext, parameters: QueryAccuracyParameters) -> _AccuracyPlan:
+    return _AccuracyPlan(context, parameters, _cost(context, parameters).seconds)
+
+
+def _accuracy(
+    context: MeasureContext,
+    parameters: QueryAccuracyParameters,
+    question: _Question,
+    lengths: Mapping[int, float],
+    why: str | None,
+    found: Floats,
+) -> QueryAccuracy:
+    table = context.table
     right, estimates, baselines, deviations = found[found[:, 0] > 0].T
     if not len(right):
         raise InvalidInput.of(
@@ -306,7 +361,7 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
             "Draw more queries, with a greater selectivity or fewer predicates.",
         )
     errors = (estimates - right) / right
-    baseline, why = np.abs(baselines - right) / right, answers.without_errors
+    baseline = np.abs(baselines - right) / right
     reach = REACH * deviations + ROUNDING * right
     shown = context if context.drawn is None else context.of_rows
     return QueryAccuracy(
@@ -318,7 +373,7 @@ def _compute(context: MeasureContext, parameters: QueryAccuracyParameters, tick:
         median_signed_error=float(np.median(errors)),
         greatest_error=float(np.abs(errors).max()),
         baseline_error=None if question.sensitive is None else float(np.median(baseline)),
-        lengths={table.attributes[j]: length for j, length in workload.lengths.items()},
+        lengths={table.attributes[j]: length for j, length in lengths.items()},
         median_standard_error=None if why else float(np.median(deviations / right)),
         within_intervals=None if why else float((np.abs(estimates - right) <= reach).mean()),
         without_errors=why,
@@ -367,6 +422,7 @@ QUERY_ACCURACY: Final = Measure(
     supports=_supports,
     cost=_cost,
     compute=_compute,
+    plan=_plan,
     protects=False,
     example=Example(
         "how well can incomes still be counted by city, race and age?",

@@ -20,10 +20,11 @@ The edges derive requests, answers and the catalogue's page from them, so the ty
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Final, Generic, Literal, TypeVar, get_type_hints, overload
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar, get_type_hints, overload
 
 from app.domain.catalogue.catalogue_types import Guarantee, Need, Reads
 from app.domain.classes.released import Release
@@ -63,6 +64,7 @@ AS_WRITTEN: Final = {1: {"spellings": "as_written", "missing_sensitive": "own_ca
 T = TypeVar("T")
 P = TypeVar("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 Tick = Callable[[int], None]
 """Told how many of :attr:`Cost.units` are done so far; may raise to stop the work."""
 
@@ -166,6 +168,26 @@ class Example:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+class MeasurePlan(Protocol[R_co]):
+    """A measure cut in blocks, which other processes may compute in any order: it must pickle."""
+
+    n_blocks: int
+
+    def run_block(self, index: int, tick: Tick) -> bytes:
+        """Compute one block; its bytes depend on nothing else. ``tick`` takes its units done so far."""
+
+    def combine(self, blocks: Mapping[int, bytes]) -> R_co:
+        """The result from all blocks by number."""
+
+
+SECONDS_PER_BLOCK = 0.5
+
+
+def blocks_of(seconds: float, parts: int) -> int:
+    """In how many blocks a measure is cut: none is worth less than half a second or holds no part."""
+    return min(max(1, math.ceil(seconds / SECONDS_PER_BLOCK)), parts)
+
+
 @dataclass(frozen=True)
 class Measure(Generic[P, R]):
     """An entry of the catalogue.
@@ -216,6 +238,8 @@ class Measure(Generic[P, R]):
         Whether other datasets in the parameters are asked the same; False where they are of another kind.
     bounded_by_persons
         Values of which the fewest persons that classes can have give a bound, and from which side.
+    plan
+        The same work cut in blocks, if it is worth sharing: ``compute`` gives what these combine to.
     judges_synthetic
         Whether it is computed of an original, beside a synthetic table that its parameters name. A gate
         judges the latter, and is told the former.
@@ -231,6 +255,7 @@ class Measure(Generic[P, R]):
     compute: Callable[[MeasureContext, P, Tick], R]
     example: Example
     version: int = 1
+    plan: Callable[[MeasureContext, P], MeasurePlan[R]] | None = None
     needs: frozenset[Need] = frozenset()
     supports: Callable[[MeasureContext, P], str | None] = always_supported
     criteria: tuple[type[Criterion], ...] = ()

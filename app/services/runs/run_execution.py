@@ -8,6 +8,9 @@ used.
 
 A run that is halted, by its user or at the time limit of its work, ends with the blocks that there are
 and from what its last one had found. That one may be incomplete and is not kept.
+
+Blocks of some kinds of work may be computed on a cluster. It gives their bytes; everything else happens
+here, and so do the blocks that it leaves. A run may begin on a cluster and end without one.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -136,6 +140,32 @@ class OneBlock:
         return Conclusion(json.loads(blocks[0]))
 
 
+@dataclass(frozen=True)
+class FinishedBlock:
+    """A block that was computed elsewhere; by whom and when, in seconds since 1970."""
+
+    number: int
+    units: int
+    payload: bytes
+    worker: str = ""
+    began: float = 0.0
+    ended: float = 0.0
+
+
+class Cluster(Protocol):
+    """Computes blocks on other machines."""
+
+    def map_blocks(
+        self, work: Work, numbers: Sequence[int], halted: Halted, enter_stage: Callable[[str], object]
+    ) -> AsyncGenerator[FinishedBlock, None]:
+        """Compute the blocks of these numbers, each wholly, and give them in any order.
+
+        It ends soon after ``halted`` answers True, and may leave blocks to be computed here. Once closed, it
+        has nothing computed any more. ``enter_stage`` takes what a user is to be told. If a block fails the
+        others are given all the same, then its error is raised.
+        """
+
+
 Prepare = Callable[[TenantId, Stored], Awaitable[Work]]
 """Loads what a resource needs and makes its work."""
 
@@ -144,17 +174,19 @@ PrepareClaimed = Callable[[Claim, Stored], Awaitable[Work]]
 
 
 class RunExecution:
-    """Executes claims: one kind of work per kind of resource."""
+    """Executes claims: one kind of work per kind of resource, some on a cluster."""
 
     def __init__(
         self,
         store: Store,
         prepare: Mapping[Kind, Prepare],
         prepare_claimed: Mapping[Kind, PrepareClaimed] = MappingProxyType({}),
+        clusters: Mapping[Kind, Cluster] = MappingProxyType({}),
     ) -> None:
         self._store = store
         self._prepare = prepare
         self._prepare_claimed = prepare_claimed
+        self._clusters = clusters
 
     async def execute(self, claim: Claim, report: Report, stopped: Halted) -> None:
         """Do the run's work, from where an earlier attempt left it, and store its result.
@@ -179,6 +211,16 @@ class RunExecution:
         def halted() -> bool:
             return was_stopped or stopped() or tracker.is_over_time
 
+        if resource.kind in self._clusters:
+            open_blocks = [index for index in range(work.n_blocks) if index not in blocks]
+            computed = self._clusters[resource.kind].map_blocks(work, open_blocks, halted, tracker.stage)
+            async with aclosing(computed):
+                async for block in computed:
+                    tracker.tick(block.units)
+                    payload = HEADER.pack(mark, tracker.end_block()) + block.payload
+                    await self._with_store(claim, partial(_save, claim, {block.number: payload}))
+                    blocks[block.number] = payload
+            tracker.stage("computing")
         for index in range(work.n_blocks):
             if halted():
                 break

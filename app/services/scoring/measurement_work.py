@@ -13,9 +13,10 @@ from app.domain.catalogue.catalogue_types import Need
 from app.domain.counting.counter import MEMORY_CEILING
 from app.domain.errors import Fault, InvalidInput, NotSupported, refuse
 from app.domain.mechanisms.drawn_release import DrawnRelease
-from app.domain.models.entry import Cost, Measure, MeasureContext
+from app.domain.models.entry import Cost, Measure, MeasureContext, MeasurePlan
 from app.domain.models.reading import as_read_by, unreadable
 from app.domain.rules.rule import Rule
+from app.domain.search.budget import Halted, never
 from app.services.datasets.tables import TableLoader
 from app.services.ports import Store
 from app.services.releases.drawn_tables import read_drawn_release
@@ -23,7 +24,7 @@ from app.services.releases.mechanism_manifests import is_drawn
 from app.services.resources import JsonObject, Kind, Stored, TenantId, document_of
 from app.services.rules.rule_documents import require_rule_of, rule_of
 from app.services.rules.rules import RuleInQuestion, rule_of_question, rule_stated_anew
-from app.services.runs.run_execution import OneBlock, Tick, no_tick
+from app.services.runs.run_execution import Conclusion, OneBlock, Tick, Work, no_tick
 from app.services.scoring.measurement_documents import document_of_result, parameters_of, references_in
 from app.services.scoring.scoring_inputs import Scoring, Sources, find_sources, load_scoring, refs_of
 from app.services.scoring.scoring_options import ScoringOptions
@@ -120,6 +121,33 @@ class Measurement:
         found = self.measure.compute(as_read_by(self.measure, self.prepare()), self.parameters, tick)
         return document_of_result(self.measure, found)
 
+    def work(self) -> Work:
+        """The work of a run: in blocks, if the measure is cut in any."""
+        cost, plan = self.cost, self.measure.plan
+        if plan is None:
+            return OneBlock(cost.units, cost.seconds, self.result)
+        return _PlannedWork(
+            self.measure, plan(as_read_by(self.measure, self.prepare()), self.parameters), cost
+        )
+
+
+class _PlannedWork:
+    """The work of a measure that is cut in blocks."""
+
+    time_limit = None
+
+    def __init__(self, measure: Measure[Any, Any], plan: MeasurePlan[Any], cost: Cost) -> None:
+        self._measure, self._plan = measure, plan
+        self.n_blocks, self.units, self.seconds = plan.n_blocks, cost.units, cost.seconds
+
+    def run_block(self, index: int, tick: Tick, halted: Halted = never) -> bytes:
+        """What the measure finds in a block."""
+        return self._plan.run_block(index, tick)
+
+    def conclude(self, blocks: Mapping[int, bytes]) -> Conclusion:
+        """The result."""
+        return Conclusion(document_of_result(self._measure, self._plan.combine(blocks)))
+
 
 def _unmet(context: MeasureContext, needs: frozenset[Need]) -> str | None:
     if "trees" in needs:
@@ -153,10 +181,10 @@ class MeasurementPreparation:
         self._memory_ceiling = memory_ceiling
         self._threads = threads
 
-    async def __call__(self, tenant: TenantId, stored: Stored) -> OneBlock:
+    async def __call__(self, tenant: TenantId, stored: Stored) -> Work:
         """The work of a stored measurement."""
         measurement = await self.measurement(tenant, await self._question_of(tenant, stored))
-        return OneBlock(measurement.cost.units, measurement.cost.seconds, measurement.result)
+        return await asyncio.to_thread(measurement.work)
 
     async def measurement(self, tenant: TenantId, question: Question) -> Measurement:
         """The measure in its context; InvalidInput where what was named does not fit together."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import pytest
@@ -13,7 +13,7 @@ from app.domain.search.answers import Answers
 from app.services.ports import Fenced
 from app.services.resources import Claim, Kind, NewResource, Progress, RunState
 from app.services.runs import kept_blocks, run_execution
-from app.services.runs.run_execution import Conclusion, RunExecution
+from app.services.runs.run_execution import Conclusion, FinishedBlock, RunExecution
 from tests.unit.workers.run_store import TENANT, MemoryRuns
 
 
@@ -68,7 +68,7 @@ def _no_pauses(monkeypatch) -> None:
 
 
 def execute(
-    store: MemoryRuns, work: Squares, claim: Claim | None = None, stopped=lambda: False
+    store: MemoryRuns, work: Squares, claim: Claim | None = None, stopped=lambda: False, cluster=None
 ) -> list[Progress]:
     told: list[Progress] = []
 
@@ -78,7 +78,9 @@ def execute(
 
     async def main() -> None:
         taken = claim or await store.claim("run-1", "worker", 1.0)
-        await RunExecution(store, {Kind.OPTIMISATION: prepare}).execute(taken, told.append, stopped)
+        clusters = {} if cluster is None else {Kind.OPTIMISATION: cluster}
+        execution = RunExecution(store, {Kind.OPTIMISATION: prepare}, clusters=clusters)
+        await execution.execute(taken, told.append, stopped)
 
     try:
         asyncio.run(main())
@@ -101,6 +103,62 @@ def test_a_second_attempt_computes_only_the_blocks_that_are_missing(store):
     execute(store, second)
     assert second.asked == [2]
     assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+@dataclass
+class FakeCluster:
+    """Gives some of the blocks, then leaves the others, or fails."""
+
+    gives: tuple[int, ...]
+    fails: bool = False
+    is_closed: bool = False
+
+    async def map_blocks(self, work, numbers, halted, enter_stage):
+        try:
+            for number in self.gives:
+                if number in numbers and not halted():
+                    yield FinishedBlock(
+                        number, 4, replace(work).run_block(number, lambda _: None, lambda: False)
+                    )
+            enter_stage("waiting")
+            if self.fails:
+                raise Interrupted
+        finally:
+            self.is_closed = True
+
+
+def test_blocks_that_a_cluster_gives_are_kept_and_the_others_are_computed_here(store):
+    work = Squares()
+    told = execute(store, work, cluster=FakeCluster(gives=(2, 0)))
+    assert work.asked == [1]
+    assert store.state.run_results["run-1"] == {"sum": 506}
+    assert ("waiting", 8) in [(progress.stage, progress.done) for progress in told]
+    assert told[-1].done == 12
+
+
+def test_a_run_that_failed_on_a_cluster_goes_on_without_it_behind_the_blocks_that_it_gave(store):
+    execute(store, Squares(), cluster=FakeCluster(gives=(2, 0), fails=True))
+    second = Squares()
+    execute(store, second)
+    assert second.asked == [1]
+    assert store.state.run_results["run-1"] == {"sum": 506}
+
+
+def test_a_run_that_was_taken_over_has_nothing_computed_any_more(store):
+    cluster = FakeCluster(gives=(0, 1, 2))
+    claim = asyncio.run(store.claim("run-1", "worker", 1.0))
+    asyncio.run(store.release(claim, spend_attempt=True))
+    asyncio.run(store.claim("run-1", "another", 1.0))
+    with pytest.raises(Fenced):
+        execute(store, Squares(), claim, cluster=cluster)
+    assert cluster.is_closed
+
+
+def test_a_run_that_is_stopped_has_what_the_cluster_had_finished(store):
+    given = []
+    cluster = FakeCluster(gives=(0, 1, 2))
+    execute(store, Squares(), stopped=lambda: len(given) > 1 or given.append(1), cluster=cluster)
+    assert store.state.run_results["run-1"] == {"sum": 140}
 
 
 def test_blocks_of_another_cut_are_computed_again(store):
