@@ -65,7 +65,7 @@ def standing(tmp_path_factory) -> Iterator[ClusterProcesses]:
 
 
 def of_one_process(work: HashChains = WORK) -> dict[int, bytes]:
-    return {index: work.run_block(index, lambda _: None) for index in range(work.n_blocks)}
+    return {index: work.undisturbed(index) for index in range(work.n_blocks)}
 
 
 class Mapped:
