@@ -35,7 +35,12 @@ RESPONSIBILITIES: Final[Mapping[str, tuple[str, ...]]] = {
     "suppression": ("app/domain/models/suppression.py", "app/domain/models/class_suppression.py"),
     "models": ("app/domain/models/*.py",),
     "comparison": ("app/domain/policies/*.py",),
-    "documents": ("app/services/**/*documents.py", "app/api/documents.py", "app/api/schemas/derived.py"),
+    "documents": (
+        "app/documents.py",
+        "app/services/**/*documents.py",
+        "app/api/documents.py",
+        "app/api/schemas/derived.py",
+    ),
     "gates": ("app/domain/gates/*.py", "app/services/gates/*.py"),
 }
 """Responsibility → where it lies; a file belongs to the first that names it."""
