@@ -51,7 +51,7 @@ def connection():
 
 
 def used_by(owner: type) -> tuple[set[str], set[str]]:
-    """What a class asks of the one above it: names behind ``super()``, and behind ``self`` that are not here."""
+    """What a class asks of the one above it: names behind ``super()``, and others behind ``self``."""
     tree = ast.parse(inspect.getsource(owner)).body[0]
     above, self_names, made = set(), set(), set(vars(owner))
     for node in ast.walk(tree):
