@@ -19,7 +19,7 @@ from app.services.datasets.ingest.workbook_faults import (
     workbook_fault,
 )
 from app.services.datasets.ingest.workbook_package import TRUE, Package, Sheet, new_parser
-from app.services.datasets.ingest.workbook_values import NumberFormat, Shown, is_date
+from app.services.datasets.ingest.workbook_values import PLAIN, NumberFormat, Shown, is_date
 
 Formats = tuple[NumberFormat | None, ...]
 
@@ -35,7 +35,6 @@ _MOST_ROWS: Final = 1_048_576
 _CELL_BYTES: Final = 32
 """What the library takes in memory for a cell, those that are empty included."""
 
-_PLAIN: Final = NumberFormat(Shown.NUMBER)
 _NO_NUMBERS: Final = {"d": NumberFormat(Shown.WRITTEN_DATE), "e": NumberFormat(Shown.ERROR)}
 _UNREAD: Final = (Shown.NUMBER, Shown.WRITTEN_DATE)
 
@@ -119,7 +118,7 @@ class SheetScan:
     def _format_of(self, style: str | None, kind: str) -> NumberFormat | None:
         if kind != "n":
             return _NO_NUMBERS.get(kind)
-        return self._styles[int(style)] if style and self._styles else _PLAIN
+        return self._styles[int(style)] if style and self._styles else PLAIN
 
     def _end_row(self) -> None:
         if self._is_reading:

@@ -55,6 +55,10 @@ class NumberFormat:
         return next((digits for bound, digits in self.zeros if value <= bound), 0)
 
 
+PLAIN: Final = NumberFormat(Shown.NUMBER)
+"""Of numbers of which no more is shown than they are."""
+
+
 class NoSuchDate(ValueError):
     """A number that is formatted as a date and stands for none."""
 
@@ -83,7 +87,7 @@ _BEHIND: Final = re.compile(r"[.eE/].*", re.DOTALL)
 def format_of(number: int, code: str | None) -> NumberFormat:
     """What the format with this number, and this code if the workbook writes one, shows."""
     if code is None:
-        return NumberFormat(_BUILT_IN.get(number, Shown.NUMBER))
+        return NumberFormat(_BUILT_IN[number]) if number in _BUILT_IN else PLAIN
     first, _, second = code.partition(";")
     signs = _UNREAD.sub("", first).lower()
     if _ELAPSED.search(signs):
@@ -98,7 +102,7 @@ def format_of(number: int, code: str | None) -> NumberFormat:
     condition = _UP_TO.search(first)
     sections = [(float(condition[1]), first), (math.inf, second)] if condition else [(math.inf, first)]
     zeros = tuple((bound, _BEHIND.sub("", _UNREAD.sub("", own)).count("0")) for bound, own in sections)
-    return NumberFormat(Shown.NUMBER, zeros if any(digits > 1 for _, digits in zeros) else ())
+    return NumberFormat(Shown.NUMBER, zeros) if any(digits > 1 for _, digits in zeros) else PLAIN
 
 
 def is_date(written: str, shown: Shown, from_1904: bool) -> bool:
