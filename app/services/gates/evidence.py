@@ -36,7 +36,6 @@ _LIBRARIES: Final = (
     "numpy",
     "phonenumberslite",
     "pyarrow",
-    "python-calamine",
     "python-stdnum",
     "rapidfuzz",
     "scipy",

@@ -1,14 +1,12 @@
-"""What a file is that is not what it was sent as: by its first bytes, or by the parts of an archive."""
+"""What a file is that is not what it was sent as, by its first bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 
 from app.domain.errors import InvalidInput
 from app.services.datasets.ingest.dialect import UploadFormat
-from app.services.datasets.ingest.workbook_faults import workbook_fault
 
 HEAD_BYTES: Final = 512
 """As many as need to be looked at."""
@@ -81,40 +79,3 @@ def require_kind(head: bytes, format: UploadFormat) -> None:
     raise InvalidInput.of(
         "/body", "other-file", f"The content is not {_CALLED[format]}: it is {kind.name}.", remedy
     )
-
-
-_ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
-_WORKBOOK: Final = ("spreadsheetml.sheet.main+xml", "spreadsheetml.template.main+xml")
-_OTHERS: Final = (
-    ("sheet.binary", "a binary workbook (.xlsb)", "Save it as .xlsx."),
-    ("wordprocessingml", "a Word document", "Send the table in it as CSV or .xlsx."),
-    ("presentationml", "a PowerPoint presentation", "Send the table in it as CSV or .xlsx."),
-    ("opendocument", "an OpenDocument file (.ods)", "Save it as an Excel workbook (.xlsx) or as CSV."),
-    ("", "another ZIP archive", "Unpack it, and send the table in it."),
-)
-
-
-def require_no_old_office(file: IO[bytes]) -> None:
-    """InvalidInput for the container of old office programs, which those that encrypt workbooks use, too."""
-    before, data = b"", file.read(2**20)
-    if not data.startswith(_OLD_OFFICE.beginnings):
-        return
-    while data:
-        if _ENCRYPTED in before + data:
-            raise workbook_fault("protected-file")
-        before, data = data[-len(_ENCRYPTED) :], file.read(2**20)
-    what = "a file of an old office program, such as an old Excel workbook (.xls)"
-    raise workbook_fault("other-file", what=what, remedy="Open it in Excel, and save it as .xlsx or as CSV.")
-
-
-def require_workbook(types: Collection[str], parts: Collection[str]) -> None:
-    """InvalidInput unless an archive is a workbook without macros, by its content types and names."""
-    if any("macroenabled" in type_.lower() and "binary" not in type_ for type_ in types) or any(
-        name.endswith("vbaproject.bin") for name in parts
-    ):
-        raise workbook_fault("macros")
-    if any(type_.endswith(_WORKBOOK) for type_ in types):
-        return
-    for sign, what, remedy in _OTHERS:
-        if any(sign in type_ for type_ in (*types, "")):
-            raise workbook_fault("other-file", what=what, remedy=remedy)
