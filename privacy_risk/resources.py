@@ -54,7 +54,9 @@ class Uploads(Deletable[Pool]):
     async def create_from(
         self, /, name: str, content: Content, format: str = "csv", **dialect: str | bool | Sequence[str]
     ) -> Resource:
-        """Stream a table; ``dialect``: delimiter, quote, encoding, header, trim, missing, sheet.
+        """Stream a table.
+
+        ``dialect``: delimiter, quote, encoding, header, trim, missing, sheet, leading_zeros.
 
         Bytes and files are sent again after a failure, an iterable of pieces is sent once; AsyncClient takes
         one that is awaited, too.

@@ -28,14 +28,15 @@ from app.cli.shared_arguments import (
     add_one_row_arguments,
     add_reading_arguments,
     add_server_argument,
-    add_sheet_argument,
     add_table_argument,
     add_tables_argument,
+    add_workbook_arguments,
     date_formats_said,
     dialect_said,
     one_row_of,
     pair,
     require_one_description,
+    workbook_said,
 )
 from app.cli.table_alone import NotHere, client_of_table, is_small
 from app.cli.table_pieces import proposed_dialect, table_pieces
@@ -97,7 +98,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="COLUMN=TEXT",
         help="why a sensitive column may leave as it is, for the policy: until then verdicts are errors",
     )
-    add_sheet_argument(add_reading_arguments(parser))
+    add_workbook_arguments(add_reading_arguments(parser))
     add_server_argument(parser)
     add_json_argument(parser)
     parser.set_defaults(run=run)
@@ -271,7 +272,7 @@ def _released(
         date_formats_said(arguments),
     )
     format_ = format_of(given.path)
-    read = proposed_dialect(given.path, format_, {**dialect_said(arguments), "sheet": arguments.sheet})
+    read = proposed_dialect(given.path, format_, {**dialect_said(arguments), **workbook_said(arguments)})
     require_decided(map(vars, read.doubts))
     if read.index is not None and read.index not in (*said.quasi_identifiers, *said.sensitive):
         said = replace(said, roles={read.index: "other", **said.roles})

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.cli.description import UNSURE, Described, description_text
 from app.cli.files import check_output, write_whole
 from app.cli.given_tables import given_table
 from app.cli.journey import format_of, resource_name
 from app.cli.operations import Operations
-from app.cli.shared_arguments import add_sheet_argument, add_table_argument
+from app.cli.shared_arguments import add_table_argument, add_workbook_arguments, workbook_said
 from app.cli.table_header import TEXT_FORMATS
 from app.cli.table_pieces import proposed_dialect, table_pieces
 from app.domain.errors import InvalidInput
@@ -33,7 +34,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "be told from the table. No service is started.",
     )
     add_table_argument(parser)
-    add_sheet_argument(parser)
+    add_workbook_arguments(parser)
     parser.add_argument(
         "-o",
         "--output",
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     table: Path | None = arguments.table
     file = None if table is None else os.path.relpath(table.resolve(), output.parent.resolve())
     with given_table(arguments, table, None) as given:
-        described = asyncio.run(_described(given.path, file, arguments.sheet))
+        described = asyncio.run(_described(given.path, file, workbook_said(arguments)))
     write_whole(output, description_text(described).encode())
     lines = [
         f"{Path(given.shown).name} → {output}: {described.rows:,} records, "
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace, operations: Operations) -> int:
     return 0
 
 
-async def _described(path: Path, file: str | None, sheet: str | None) -> Described:
+async def _described(path: Path, file: str | None, said: Mapping[str, Any]) -> Described:
     """The proposals from the first rows; all rows are counted."""
     # Imported here: help and wrong arguments need nothing of it.
     from app.services.datasets.ingest.hierarchy_proposals import with_hierarchies
@@ -83,7 +84,7 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
 
     name = resource_name(path.name.split(".")[0])
     format_ = format_of(path)
-    read = proposed_dialect(path, format_, {"sheet": sheet})
+    read = proposed_dialect(path, format_, said)
     dialect = read.dialect
     proposal: SchemaProposal | None = None
     rows = 0
@@ -99,5 +100,5 @@ async def _described(path: Path, file: str | None, sheet: str | None) -> Describ
                 proposal = replace(proposal, notes=(*doubts, *read.notes, *proposal.notes))
     if proposal is None or not rows:
         raise InvalidInput.of("TABLE", "empty", "The table has no rows.", "Describe one that has some.")
-    told = dialect if format_ in TEXT_FORMATS or sheet is not None else None
+    told = dialect if format_ in TEXT_FORMATS or said else None
     return Described(name, file, rows, told, proposal)

@@ -3,7 +3,8 @@
 TOML, or JSON of the same structure. Paths are relative to the file. Every member of the file::
 
     [dataset]                              name, file, identifier?, and a dialect: delimiter?, quote?,
-                                           encoding?, header?, trim?, missing?, sheet?, rows_are? (persons)
+                                           encoding?, header?, trim?, missing?, sheet?, leading_zeros?,
+                                           rows_are? (persons)
     [dataset.attributes.NAME]              role? (quasi_identifier), type? (categorical), format?,
                                            on_unreadable?, hierarchy? (flat), on_unknown?, on_missing?,
                                            weight? (1), proposed_level? (0)
@@ -33,7 +34,7 @@ from app.cli.described_columns import Attribute, attributes_of
 from app.cli.tables_file import Json, Section, read_tables_file
 from app.domain.errors import InvalidInput
 
-_DIALECT: Final = ("delimiter", "quote", "encoding", "header", "trim", "missing", "sheet")
+_DIALECT: Final = ("delimiter", "quote", "encoding", "header", "trim", "missing", "sheet", "leading_zeros")
 FORMATS = ("csv", "csv.gz", "parquet", "arrow", "xlsx")
 """What the service reads."""
 

@@ -25,14 +25,15 @@ from app.cli.shared_arguments import (
     add_one_row_arguments,
     add_reading_arguments,
     add_server_argument,
-    add_sheet_argument,
     add_table_argument,
     add_tables_argument,
+    add_workbook_arguments,
     date_formats_said,
     dialect_said,
     one_row_of,
     pair,
     require_one_description,
+    workbook_said,
 )
 from app.cli.table_alone import NotHere, client_of_table, is_small
 from app.cli.table_header import require_described, unknown_columns
@@ -130,7 +131,7 @@ def _add_column_arguments(parser: argparse.ArgumentParser) -> None:
     )
     reading = add_reading_arguments(parser)
     reading.add_argument("--format", choices=FORMATS, help="instead of what the file's suffix says")
-    add_sheet_argument(reading)
+    add_workbook_arguments(reading)
 
 
 def run(arguments: argparse.Namespace, operations: Operations) -> int:
@@ -333,7 +334,7 @@ def _question(arguments: argparse.Namespace, given: GivenTable) -> Question:
     path = given.path
     table = TableFile(resource_name(path.name.split(".")[0]), path, arguments.identifier, {})
     format_ = arguments.format or _format_by_suffix(table)
-    read = proposed_dialect(path, format_, {**dialect_said(arguments), "sheet": arguments.sheet})
+    read = proposed_dialect(path, format_, {**dialect_said(arguments), **workbook_said(arguments)})
     require_decided(map(vars, read.doubts))
     dialect = {name: "" if value is None else value for name, value in vars(read.dialect).items()}
     table = replace(table, dialect=dialect)

@@ -138,9 +138,20 @@ def date_formats_said(arguments: argparse.Namespace) -> dict[str, str]:
     return dict(pair("--date-format", own) for own in arguments.date_format or ())
 
 
-def add_sheet_argument(parser: argparse._ActionsContainer) -> None:
-    """Which sheet of a workbook is read."""
+def add_workbook_arguments(parser: argparse._ActionsContainer) -> None:
+    """Which sheet of a workbook is read, and how."""
     parser.add_argument("--sheet", metavar="NAME", help="sheet of a workbook that has several")
+    parser.add_argument(
+        "--leading-zeros",
+        choices=("keep", "drop"),
+        help="what becomes of zeros that only the format of a workbook's numbers shows, as of 2139 as 02139",
+    )
+
+
+def workbook_said(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The parts of a dialect that are said of a workbook."""
+    said = {"sheet": arguments.sheet, "leading_zeros": arguments.leading_zeros}
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def add_server_argument(parser: argparse.ArgumentParser) -> None:

@@ -53,7 +53,8 @@ _BEGINNINGS: Final = ((b"PAR1", "parquet"), (b"\x1f\x8b", "csv.gz"), (b"\xff\xff
 _WORKBOOK: Final = (b"PK\x03\x04", "xlsx")
 _SUFFIXES: Final = re.compile(r"(?:\.(?:csv|tsv|txt|gz|parquet|arrow|xlsx|data))+$", re.IGNORECASE)
 _DIALECT: Final = ("delimiter", "encoding", "header", "missing")
-_SHEET: Final = "sheet"
+_OF_WORKBOOKS: Final = ("sheet", "leading_zeros")
+_CALLED: Final = {"keep": "read the zeros", "drop": "leave them out"}
 _USUAL: Final = ("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "?", "-")
 _MEANT: Final[Mapping[str, Any]] = {"tab": "\t", "empty": ("",), "usual": _USUAL}
 """What fields stand for; a blank alone is not kept by forms."""
@@ -106,8 +107,8 @@ async def _taken_in(visit: Visit, form: Form, file: SentFile, arriving: _Arrivin
     said = {name: _MEANT.get(form.text(name), form.text(name)) for name in _DIALECT if form.text(name)}
     format_ = format_of(head)
     dialect: dict[str, Any] = {}
-    if format_ == "xlsx" and form.text(_SHEET):
-        dialect = {_SHEET: form.text(_SHEET)}
+    if format_ == "xlsx":
+        dialect = {name: form.text(name) for name in _OF_WORKBOOKS if form.text(name)}
     if format_ in ("csv", "csv.gz"):
         text = unpacked(head) if format_ == "csv.gz" else head
         dialect = {**await _recognised(visit, text, said), **said}
@@ -236,7 +237,13 @@ def _with_remedy(problem: ProblemError) -> ProblemError:
 def _place(pointer: str) -> str:
     """The field of the form that a place of the upload's request is filled in by."""
     field = pointer.rpartition("/")[2]
-    return field if field in ("name", _SHEET, *_DIALECT) else "file"
+    return field if field in ("name", *_OF_WORKBOOKS, *_DIALECT) else "file"
+
+
+def _choices(form: Form, name: str) -> list[tuple[str, str]]:
+    """What may be said of a workbook, once it was refused because that was not said."""
+    said = [own for fault in form.at(name) for own in fault.choices]
+    return [(own, _CALLED.get(own, own)) for own in said or [form.text(name)] if own]
 
 
 def _form_page(visit: Visit, form: Form) -> Page:
@@ -246,7 +253,7 @@ def _form_page(visit: Visit, form: Form) -> Page:
         "encodings": ENCODINGS,
         "headers": HEADERS,
         "missing": MISSING,
-        "sheets": [(own, own) for fault in form.at(_SHEET) for own in fault.choices or (form.text(_SHEET),)],
+        **{name: _choices(form, name) for name in _OF_WORKBOOKS},
         "may_write": "data:write" in visit.key["scopes"],
     }
     return Page("start.html", shown, 422 if form.faults else 200)

@@ -171,8 +171,8 @@ async def test_a_binary_upload_is_answered_and_listed(client, format, content):
     assert response.status_code == 201, response.text
     assert response.json()["columns"] == ["a", "b"]
     assert response.json()["dialect"] == {
-        "delimiter": None, "quote": None, "encoding": None, "header": None, "sheet": None, "trim": False, 
-        "missing": [""],
+        "delimiter": None, "quote": None, "encoding": None, "header": None, "sheet": None, "trim": False,
+        "missing": [""], "leading_zeros": None,
     }  # fmt: skip
     assert (await client.get("/v1/uploads")).json()["items"] == [response.json()]
 
@@ -247,6 +247,34 @@ async def test_a_workbook_is_known_by_its_content_type_and_in_a_form_by_its_name
     form = {"file": ("People.xlsx", content, "application/octet-stream")}
     again = await client.post("/v1/uploads/form", params=name, files=form)
     assert (again.status_code, again.json()["id"]) == (200, sent.json()["id"])
+
+
+async def test_zeros_that_only_a_format_shows_are_decided_by_an_option(client, unchanged):
+    def zeros(book):
+        book.active["A2"].number_format = "00000"
+
+    content = workbook(("zip",), (2139,), change=zeros)
+    ask = {"name": "zeros", "format": "xlsx"}
+    response = await client.post("/v1/uploads", params=ask, content=content)
+    (fault,) = response.json()["errors"]
+    assert response.status_code == 422
+    assert (fault["pointer"], fault["code"], fault["choices"]) == (
+        "/leading_zeros", "leading-zeros", ["keep", "drop"]
+    )  # fmt: skip
+    bad = await client.post("/v1/uploads", params={**ask, "leading_zeros": "yes"}, content=content)
+    assert "leading_zeros" in problem_of(bad, 422, "invalid-input")["errors"][0]["pointer"]
+
+
+@pytest.mark.parametrize(("leading_zeros", "read"), [("keep", "02139"), ("drop", "2139")])
+async def test_zeros_are_read_or_dropped_as_it_is_said(client, leading_zeros, read):
+    def zeros(book):
+        book.active["A2"].number_format = "00000"
+
+    ask = {"name": "zeros", "format": "xlsx", "leading_zeros": leading_zeros}
+    sent = await client.post("/v1/uploads", params=ask, content=workbook(("zip",), (2139,), change=zeros))
+    assert sent.status_code == 201, sent.text
+    assert sent.json()["dialect"]["leading_zeros"] == leading_zeros
+    assert (await client.get("/v1/uploads/zeros/preview")).json()["rows"] == [[read]]
 
 
 async def test_a_file_of_another_format_is_called_what_it_is(client, unchanged):

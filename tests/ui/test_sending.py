@@ -242,6 +242,20 @@ def changed(archive: bytes, part: str, old: bytes, new: bytes) -> bytes:
     return sink.getvalue()
 
 
+def test_zeros_that_only_formats_show_are_decided_on_the_page(page: Page):
+    def zeros(book: Any) -> None:
+        book.active["A2"].number_format = "00000"
+
+    choose(page, workbook(("zip", "city"), (2139, "Cambridge"), change=zeros), "zips.xlsx")
+    send(page)
+    ways = page.get_by_label("Zeros before numbers, which only formats show")
+    expect(ways.locator("option")).to_have_text(["read the zeros", "leave them out"])
+    ways.select_option("read the zeros")
+    send(page)
+    expect(page.get_by_role("heading", level=1)).to_have_text("zips")
+    expect(page.locator("main")).to_contain_text("02139")
+
+
 @pytest.mark.parametrize("hidden", [False, True])
 def test_the_sheets_of_a_workbook_are_a_list_and_the_file_stays_chosen(
     hidden: bool, page: Page, shots: Shots

@@ -22,6 +22,7 @@ from app.services.datasets.dataset_schema import (
     Role,
     RowsAre,
 )
+from app.services.datasets.ingest.dialect import LeadingZeros
 from app.services.datasets.person_signs import SignKind
 
 MOST_ATTRIBUTES = 10_000
@@ -173,6 +174,8 @@ class FileReading(Request):
     """Whether blanks around cells are left out."""
     sheet: Annotated[str | None, Field(min_length=1, max_length=100, examples=[None])] = None
     """Sheet of a workbook."""
+    leading_zeros: Annotated[LeadingZeros | None, Field(examples=[None])] = None
+    """What becomes of zeros that only the format of a workbook's numbers shows."""
 
 
 class TableReading(Answer):

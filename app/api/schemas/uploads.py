@@ -11,7 +11,7 @@ from app.api.schemas.common import Answer, Column, Count, Hash, Name, Request, R
 from app.api.schemas.derived import Asking
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import OnMissing, OnUnreadable
-from app.services.datasets.ingest.dialect import Dialect, UploadFormat
+from app.services.datasets.ingest.dialect import Dialect, LeadingZeros, UploadFormat
 from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson
 from app.services.datasets.uploads import CreateUpload
 
@@ -31,6 +31,8 @@ class DialectAnswer(Answer):
     """Whether the first line names the columns; null: neither text nor a workbook."""
     sheet: Annotated[str | None, Field(max_length=255, examples=[None])] = None
     """Sheet that was read; null: no workbook."""
+    leading_zeros: Annotated[LeadingZeros | None, Field(examples=[None])] = None
+    """What became of zeros that only the format of a workbook's numbers shows; null: there are none."""
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.", examples=[False])]
     missing: Annotated[list[str], Field(max_length=20, examples=[[""]])]
     """Texts that mean a missing value."""
@@ -52,6 +54,10 @@ class UploadParameters(Request):
     header: Annotated[bool, Field(description="Whether the first line names the columns.")] = True
     sheet: Annotated[str, Field(max_length=255)] = ""
     """Sheet of a workbook; empty: the only visible one. Hidden ones are read if they are named."""
+    leading_zeros: LeadingZeros = "refuse"
+    """What becomes of zeros that only the format of a workbook's numbers shows, as of 2139 as 02139: they are
+    read, or dropped, or the workbook is refused.
+    """
     trim: Annotated[bool, Field(description="Whether blanks around cells are removed.")] = False
     missing: Annotated[list[Missing], Field(max_length=20)] = [""]  # noqa: RUF012 - pydantic copies it
     """Texts that mean a missing value; default: the empty cell alone."""
@@ -66,6 +72,7 @@ class UploadParameters(Request):
             trim=self.trim,
             missing=tuple(self.missing),
             sheet=self.sheet or None,
+            leading_zeros=self.leading_zeros,
         )
         return CreateUpload(self.name, self.format or otherwise, dialect)
 

@@ -64,6 +64,7 @@ class FileReading:
     header: bool | None = None
     trim: bool | None = None
     sheet: Annotated[str, Len(1, 100)] | None = None
+    leading_zeros: Literal["refuse", "keep", "drop"] | None = None
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ _LIBRARIES: Final = (
     "cryptography",
     "faker",
     "numpy",
-    "phonenumbers",
+    "phonenumberslite",
     "pyarrow",
     "python-stdnum",
     "rapidfuzz",

@@ -19,6 +19,7 @@ from app.cli.program import run
 from app.cli.table_header import require_described
 from app.domain.errors import InvalidInput
 from app.samples.files import write_patients, write_sample
+from tests.unit.services.workbooks import workbook
 
 
 def described(*arguments):
@@ -80,9 +81,24 @@ def test_names_and_reasons_of_any_signs_make_a_file_that_can_be_read(tmp_path):
 
 
 def test_rows_that_were_not_looked_at_may_hold_cells_of_another_type(table):
-    found = asyncio.run(describe._described(table, "people.csv", None))
+    found = asyncio.run(describe._described(table, "people.csv", {}))
     text = description_text(Described(found.name, found.file, 10**6, found.dialect, found.proposal))
     assert 'type = "date"\n# In the rows after these, what is no date\non_unreadable = "missing"' in text
+
+
+def test_a_workbook_is_described_with_what_was_said_of_its_zeros(tmp_path):
+    def zeros(book):
+        for row in range(2, 7):
+            book.active.cell(row, 1).number_format = "00000"
+
+    book = tmp_path / "zips.xlsx"
+    book.write_bytes(workbook(("zip", "sex"), *[(2139, "f")] * 5, change=zeros))
+    with pytest.raises(InvalidInput, match="zeros in front that only the format shows"):
+        described(book, "-o", tmp_path / "no.toml")
+    described(book, "--leading-zeros", "keep", "-o", tmp_path / "t.toml")
+    assert tomllib.loads((tmp_path / "t.toml").read_text())["dataset"]["leading_zeros"] == "keep"
+    tables = load_tables(tmp_path / "t.toml", book)
+    assert tables.dataset.dialect["leading_zeros"] == "keep"
 
 
 def test_an_edited_file_is_never_written_over(table, tmp_path):

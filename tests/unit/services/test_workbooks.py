@@ -12,6 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 from openpyxl.utils.datetime import CALENDAR_MAC_1904
@@ -176,6 +178,129 @@ def test_numbers_that_are_formatted_as_dates_and_are_none_are_refused() -> None:
     content = workbook(("a",), (60,), (0,), (-1,), change=of_dates)
     code, said, _ = refused(content)
     assert (code, "A2, A3, A4" in said) == ("no-date", True)
+
+
+def formatted(*codes: str) -> Any:
+    """Changes the columns of a workbook to show numbers in these formats, below the header."""
+
+    def change(book: Any) -> None:
+        for row in book.active.iter_rows(min_row=2):
+            for cell, code in zip(row, codes, strict=True):
+                cell.number_format = code
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "kept"),
+    [
+        ("00000", 2139, "02139"),
+        ("00000", 0, "00000"),
+        ("[<=99999]00000;00000-0000", 2139, "02139"),
+        ("[<=99999]00000;00000-0000", 21390001, "021390001"),
+        ("000-00-0000", 12345678, "012345678"),
+        ('"No. "0000', 7, "0007"),
+        ("[Red]0000;-0000", 7, "0007"),
+        ("000.0", 7, "007"),
+        ("0,000", 7, "0007"),
+        ("[>99999]00000-0000;00000", 2139, "02139"),
+        ("[>99999]00000-0000;00000", 21390001, "021390001"),
+        ("[=0]0;[<100]0000;00", 99, "0099"),
+        ("00;-00;000", 0, "000"),
+        ("00;-00;@", 0, "00"),
+        ('"a;b"000', 7, "007"),
+    ],
+)
+def test_zeros_that_only_a_format_shows_are_read_or_dropped_as_it_is_said(
+    code: str, number: int, kept: str
+) -> None:
+    content = workbook(("name", "zip"), ("a", number), ("b", number), change=formatted("@", code))
+    found, message, remedy = refused(content)
+    assert found == "leading-zeros"
+    assert "2 numbers" in message
+    assert "in the cells B2, B3" in message
+    assert "leading_zeros=keep" in remedy
+    assert "leading_zeros=drop" in remedy
+    with pytest.raises(InvalidInput) as caught:
+        read(content)
+    assert (caught.value.faults[0].pointer, caught.value.faults[0].choices) == (
+        "/leading_zeros", ("keep", "drop")
+    )  # fmt: skip
+    assert read(content, leading_zeros="keep")[1] == ("a", kept)
+    assert read(content, leading_zeros="drop")[1] == ("a", str(number))
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "text"),
+    [
+        ("00000", 21390, "21390"),
+        ("00000", 0.5, "0.5"),
+        ("00000", -12, "-12"),
+        ("0", 7, "7"),
+        ("#,##0", 7, "7"),
+        ("0.00", 7, "7"),
+        ("0E+00", 7, "7"),
+        ("# ??/00", 7, "7"),
+        ("General", 7, "7"),
+        ("@", 7, "7"),
+        ("00%", 1, "1"),
+        ("000,", 7000, "7000"),
+        ("0 00/00", 7, "7"),
+        ('"000"0', 7, "7"),
+        ("00;-00;", 0, "0"),
+        ("[=0]0;[<100]0000;0", 100, "100"),
+    ],
+)
+def test_numbers_before_which_a_format_shows_no_zeros_are_read(code: str, number: float, text: str) -> None:
+    content = workbook(("zip",), (number,), change=formatted(code))
+    for leading_zeros in ("refuse", "keep", "drop"):
+        assert read(content, leading_zeros=leading_zeros) == [("zip",), (text,)]
+
+
+@pytest.mark.anyio
+async def test_an_upload_says_what_became_of_zeros(uploading: Uploading) -> None:
+    content = workbook(("zip",), (2139,), change=formatted("00000"))
+    assert await uploading.fault(content, format=XLSX) == "leading-zeros"
+    for leading_zeros in ("keep", "drop"):
+        sent = await uploading.send(content, format=XLSX, name=leading_zeros, leading_zeros=leading_zeros)
+        summary = sent.resource.summary
+        assert summary["dialect"]["leading_zeros"] == leading_zeros
+
+
+def test_each_cell_is_read_by_its_own_format() -> None:
+    def formats(book: Any) -> None:
+        for row, code in enumerate(("yyyy-mm-dd", "yyyy-mm-dd hh:mm", "hh:mm", "[h]:mm", "0"), start=2):
+            book.active.cell(row, 1).number_format = code
+
+    content = workbook(("at",), *[(45000,)] * 5, (45000.25,), (61,), change=formats)
+    assert [row for (row,) in read(content)[1:]] == [
+        "2023-03-15", "2023-03-15 00:00:00", "2023-03-15 00:00:00", "1080000:00:00", "45000", "45000.25",
+        "61",
+    ]  # fmt: skip
+
+
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**53) + 1, 2**53 - 1),
+    st.floats(-1e9, 1e9).map(lambda own: round(own, 3)).filter(lambda own: not own.is_integer()),
+    st.datetimes(datetime(1900, 3, 1), datetime(9999, 12, 30)).map(lambda own: own.replace(microsecond=0)),
+    st.dates(date(1900, 3, 1)),
+    st.text("aé東_x0041 ", min_size=1, max_size=8).map(lambda own: f"{own}."),
+)
+
+
+def as_read(value: Any) -> str | None:
+    """What a cell is read as that openpyxl writes with the format that it has for such values."""
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.text("xyz", min_size=1), CELLS, CELLS, CELLS), min_size=1, max_size=8))
+def test_what_another_program_writes_is_read_as_it_was(rows: list[tuple[Any, ...]]) -> None:
+    assert read(workbook(("id", "a", "b", "c"), *rows))[1:] == [tuple(map(as_read, row)) for row in rows]
 
 
 SHEET = data("a b", "1 2")

@@ -8,9 +8,11 @@ import datetime
 import hashlib
 import hmac
 import ipaddress
+import json
 import socket
 import ssl
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import certifi
@@ -19,6 +21,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from standardwebhooks import Webhook, WebhookVerificationError
 
 from app.services.runs.webhook_values import Attempt, Message
 from app.workers.webhook_sender import WebhookSender, signed_headers
@@ -92,6 +95,21 @@ def test_while_secrets_overlap_either_of_them_verifies():
         key = base64.b64decode(secret.removeprefix("whsec_"))
         expected = hmac.new(key, f"msg_1.7.{BODY}".encode(), hashlib.sha256).digest()
         assert signature == "v1," + base64.b64encode(expected).decode()
+
+
+def test_the_standards_library_verifies_a_message_and_no_changed_one():
+    other = "whsec_" + base64.b64encode(b"another secret of some bytes....").decode()
+    headers = signed_headers(message("https://x.example", SECRET, other), int(time.time()))
+    for secret in (SECRET, other):
+        assert Webhook(secret).verify(BODY, headers) == json.loads(BODY)
+        for body, changed in (
+            (BODY.replace("failed", "done"), {}),
+            (BODY, {"webhook-id": "msg_2"}),
+            (BODY, {"webhook-timestamp": str(int(time.time()) + 1)}),
+            (BODY, {"webhook-timestamp": str(int(time.time()) - 3600)}),
+        ):
+            with pytest.raises(WebhookVerificationError):
+                Webhook(secret).verify(body, {**headers, **changed})
 
 
 async def test_a_message_arrives_as_it_was_signed():

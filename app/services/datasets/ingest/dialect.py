@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from app.domain.errors import Fault, refuse
 
@@ -26,6 +26,10 @@ BLANKS: Final = " \t"
 
 _NOT_OF_FILES: Final = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 """Encodings of domain names and of source code. Decoding punycode takes time quadratic in the length."""
+
+
+LeadingZeros = Literal["refuse", "keep", "drop"]
+"""What becomes of zeros that only the format of a workbook's numbers shows, as of 2139 as 02139."""
 
 
 class UploadFormat(StrEnum):
@@ -81,7 +85,8 @@ class Dialect:
 
     ``quote`` None means that quotes are ordinary characters. Without ``header`` the columns are
     called column_1, column_2, … ``trim`` removes blanks around cells and column names. ``sheet`` names the
-    sheet of a workbook; None: the one that is visible.
+    sheet of a workbook; None: the one that is visible. ``leading_zeros`` says whether a workbook
+    whose formats show zeros before numbers is read with or without them.
     """
 
     delimiter: str = ","
@@ -91,6 +96,7 @@ class Dialect:
     trim: bool = False
     missing: tuple[str, ...] = ("",)
     sheet: str | None = None
+    leading_zeros: LeadingZeros = "refuse"
 
     @property
     def as_written(self) -> Dialect:
@@ -222,6 +228,8 @@ def dialect_document(dialect: Dialect, format: UploadFormat) -> dict[str, Any]:
         }
     if format is UploadFormat.XLSX:
         document |= {"sheet": dialect.sheet, "header": dialect.header}
+        if dialect.leading_zeros != "refuse":
+            document["leading_zeros"] = dialect.leading_zeros
     return document
 
 

@@ -2,12 +2,16 @@
 
 A workbook keeps a date as the number of days since its epoch, and only the number's format says that it is
 one. What is shown by a format is not what is read: a number is read in full, and so is a time below a date.
+Zeros that a format shows before a number are read if the dialect says so.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import Enum, auto
 from typing import Final
@@ -26,6 +30,29 @@ class Shown(Enum):
     """A time that counts more than 24 hours."""
 
 
+Zeros = tuple[tuple[Callable[[float, float], bool], float, int], ...]
+"""By a comparison and its bound, how many digits are shown at least before the point; the first applies."""
+
+
+@dataclass(frozen=True)
+class NumberFormat:
+    """What a number format shows; ``zeros`` is empty if it shows none before any number."""
+
+    shown: Shown
+    zeros: Zeros = ()
+
+    def with_zeros(self, text: str) -> str:
+        """The text of a number with the zeros that are shown before it, if it is whole and not negative."""
+        if not text.isdecimal():
+            return text
+        value = float(text)
+        return text.zfill(next((digits for holds, bound, digits in self.zeros if holds(value, bound)), 0))
+
+
+PLAIN: Final = NumberFormat(Shown.NUMBER)
+"""Shows no zeros before a number."""
+
+
 class NoSuchDate(ValueError):
     """A number that is formatted as a date and stands for none."""
 
@@ -38,10 +65,24 @@ _BUILT_IN: Final = {
 }
 """Number formats that a workbook does not write out (18.8.30 of ECMA-376, those of East Asia included)."""
 
-_UNREAD: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE | re.DOTALL)
-"""Parts of a format that stand for themselves, and colours, conditions and languages."""
+_LITERAL: Final = re.compile(r'"[^"]*"|\\.|_.|\*.', re.DOTALL)
+"""Parts of a format that stand for themselves."""
+
+_UNREAD: Final = re.compile(r"\[(?!h+\]|m+\]|s+\])[^\]]*\]", re.IGNORECASE)
+"""Colours, conditions and languages."""
 
 _ELAPSED: Final = re.compile(r"\[[hms]+\]")
+_CONDITION: Final = re.compile(r"\[(<=|>=|<>|<|>|=)(-?[0-9]+(?:\.[0-9]*)?)\]")
+_HOLDS: Final = {
+    "<=": operator.le, ">=": operator.ge, "<>": operator.ne,
+    "<": operator.lt, ">": operator.gt, "=": operator.eq,
+}  # fmt: skip
+_BEHIND: Final = re.compile(r"[.e].*", re.DOTALL)
+"""What stands behind the whole part of a number."""
+
+_OF_ANOTHER: Final = re.compile(r"[%/]|,(?![0#?])")
+"""Signs by which a format shows percents, fractions or thousands of a number, and not its digits."""
+
 _WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _ESCAPE: Final = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -50,20 +91,46 @@ _LEAP_DAY_OF_1900: Final = 60
 """A day that the epoch of 1900 counts and that never was."""
 
 
-def shown_by(number: int, code: str | None) -> Shown:
+def format_of(number: int, code: str | None) -> NumberFormat:
     """What the format with this number, and this code if the workbook writes one, shows."""
     if code is None:
-        return _BUILT_IN.get(number, Shown.NUMBER)
-    signs = _UNREAD.sub("", code.partition(";")[0]).lower()
+        return NumberFormat(_BUILT_IN.get(number, Shown.NUMBER))
+    sections = _LITERAL.sub("", code).lower().split(";")
+    signs = _UNREAD.sub("", sections[0])
     if _ELAPSED.search(signs):
-        return Shown.ELAPSED
+        return NumberFormat(Shown.ELAPSED)
     if signs.strip() in ("general", "@"):
-        return Shown.NUMBER
+        return PLAIN
     times = "h" in signs or "s" in signs
     dates = "y" in signs or "d" in signs or ("m" in signs and not times)
     if dates and times:
-        return Shown.DATE_AND_TIME
-    return Shown.DATE if dates else Shown.TIME if times else Shown.NUMBER
+        return NumberFormat(Shown.DATE_AND_TIME)
+    if dates or times:
+        return NumberFormat(Shown.DATE if dates else Shown.TIME)
+    return NumberFormat(Shown.NUMBER, _zeros(sections))
+
+
+def _zeros(sections: list[str]) -> Zeros:
+    """How many digits the sections of a format show at least, each of the numbers that it is for.
+
+    Conditions are as in [<=99999]00000;00000-0000, by which ZIP codes of five and of nine digits are shown.
+    Without them the first section is for positive numbers, the second for negative ones, the third for 0; the
+    last is for all that no other is for. Sections with @ are for texts. Source: ECMA-376, part 1, 18.8.31.
+    """
+    sections = [section for section in sections if "@" not in section][:3]
+    zeros = []
+    for position, section in enumerate(sections):
+        condition = _CONDITION.search(section)
+        if condition is not None:
+            holds, bound = _HOLDS[condition[1]], float(condition[2])
+        elif position == len(sections) - 1:
+            holds, bound = operator.ge, -math.inf
+        else:
+            holds, bound = (operator.gt if len(sections) > 2 else operator.ge, operator.lt)[position], 0.0
+        signs = _UNREAD.sub("", section)
+        digits = 0 if _OF_ANOTHER.search(signs) else _BEHIND.sub("", signs).count("0")
+        zeros.append((holds, bound, digits))
+    return tuple(zeros) if any(digits > 1 for _, _, digits in zeros) else ()
 
 
 def number_text(written: str) -> str:

@@ -126,6 +126,18 @@ def no_dates(places: Sequence[str], total: int) -> InvalidInput:
     )
 
 
+def leading_zeros(places: Sequence[str], total: int) -> InvalidInput:
+    """Numbers that are shown with zeros, such as codes, of which nobody said whether the zeros are read."""
+    numbers, cells = _are(total, "number"), in_cells(places, total)
+    return content_fault(
+        "leading-zeros",
+        f"There {numbers} with zeros in front that only the format shows, {cells}.",
+        "Declare leading_zeros=keep to read the zeros, as of codes, or leading_zeros=drop to leave them out.",
+        "/leading_zeros",
+        ("keep", "drop"),
+    )
+
+
 def outside(places: Sequence[str], total: int) -> InvalidInput:
     """Cells in columns that the first row does not name."""
     return content_fault(

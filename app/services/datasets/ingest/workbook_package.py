@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from app.services.datasets.ingest import faults, workbook_faults
 from app.services.datasets.ingest.dialect import UploadLimits
-from app.services.datasets.ingest.workbook_cells import Shown, shown_by, unescaped
+from app.services.datasets.ingest.workbook_cells import NumberFormat, format_of, unescaped
 
 Handler = Callable[[Mapping[str, str]], None]
 
@@ -127,8 +127,8 @@ class Package:
                     visible = own.get("state", "visible") == "visible"
                     self.sheets.append(Sheet(own.get("name", ""), visible, parts[relation]))
 
-    def shown(self) -> list[Shown]:
-        """What each number format of cells shows, in the order in which cells name them."""
+    def formats(self) -> list[NumberFormat]:
+        """The number formats of cells, in the order in which cells name them."""
         codes: dict[int, str] = {}
         numbers: list[int] = []
         for _, part in self._related(self._main, "/styles"):
@@ -138,7 +138,7 @@ class Package:
                         codes[int(own["numFmtId"])] = own["formatCode"]
                     elif (parent, local) == ("cellXfs", "xf"):
                         numbers.append(int(own.get("numFmtId", "0")))
-        return [shown_by(number, codes.get(number)) for number in numbers]
+        return [format_of(number, codes.get(number)) for number in numbers]
 
     def strings(self) -> list[str]:
         """The texts that cells refer to by their number, without their formats and phonetic hints."""

@@ -15,7 +15,9 @@ from app.services.datasets.ingest import faults, workbook_faults
 from app.services.datasets.ingest.column_names import check_columns
 from app.services.datasets.ingest.dialect import Dialect, UploadLimits
 from app.services.datasets.ingest.workbook_cells import (
+    PLAIN,
     NoSuchDate,
+    NumberFormat,
     Shown,
     date_text,
     iso_text,
@@ -47,7 +49,8 @@ class WorkbookReader:
 
     def tables(self, between: Callable[[], None]) -> Iterator[pa.Table]:
         """The rows as tables of text, the first without any; ``between`` is called between two steps."""
-        cells = _Cells(self._package.strings(), self._package.shown(), self._package.from_1904, self._dialect)
+        package = self._package
+        cells = _Cells(package.strings(), package.formats(), package.from_1904, self._dialect)
         rows = _Rows(cells, self._dialect, self._limits)
         is_first = True
         for _ in self._package.parse(self._chosen.part, rows.starts, rows.ends, cells.parts.append):
@@ -111,15 +114,17 @@ class _Places:
 class _Cells:
     """The text of one cell after another, from what its element says and holds."""
 
-    def __init__(self, strings: list[str], shown: list[Shown], from_1904: bool, dialect: Dialect) -> None:
-        self._strings, self._shown, self._from_1904 = strings, shown, from_1904
-        self._missing = frozenset(dialect.missing)
+    def __init__(
+        self, strings: list[str], formats: list[NumberFormat], from_1904: bool, dialect: Dialect
+    ) -> None:
+        self._strings, self._formats, self._from_1904 = strings, formats, from_1904
+        self._missing, self._leading_zeros = frozenset(dialect.missing), dialect.leading_zeros
         self.parts: list[str] = []
         self._kind, self._style, self._place = "n", "", ""
         self._value: str | None = None
         self._runs: list[str] = []
         self._is_hint = False
-        self.formulas, self.errors, self.no_dates = _Places(), _Places(), _Places()
+        self.formulas, self.errors, self.no_dates, self.zeros = _Places(), _Places(), _Places(), _Places()
 
     def begin(self, attributes: Mapping[str, str], place: str) -> None:
         """A cell."""
@@ -142,11 +147,16 @@ class _Cells:
         return self._number(value) if kind == "n" else self._other(kind, value)
 
     def _number(self, value: str) -> str:
-        shown = self._shown[int(self._style)] if self._style and self._shown else Shown.NUMBER
-        if shown is Shown.NUMBER:
-            return number_text(value)
+        format_ = self._formats[int(self._style)] if self._style and self._formats else PLAIN
+        if format_.shown is Shown.NUMBER:
+            text = number_text(value)
+            if not format_.zeros or (shown := format_.with_zeros(text)) == text:
+                return text
+            if self._leading_zeros == "refuse":
+                self.zeros.add(self._place)
+            return shown if self._leading_zeros == "keep" else text
         try:
-            return date_text(value, shown, self._from_1904)
+            return date_text(value, format_.shown, self._from_1904)
         except NoSuchDate:
             self.no_dates.add(self._place)
             return ""
@@ -233,6 +243,7 @@ class _Rows:
             (self._outside, workbook_faults.outside),
             (self._cells.errors, workbook_faults.errors),
             (self._cells.no_dates, workbook_faults.no_dates),
+            (self._cells.zeros, workbook_faults.leading_zeros),
         ):
             if places.total:
                 raise fault(places.first, places.total)
