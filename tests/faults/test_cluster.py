@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import random
 import secrets
@@ -25,6 +26,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from distributed import Client
+from distributed.client import AllExit
 
 from app.domain.errors import NotSupported
 from app.services.fingerprints import canonical_json as canonical
@@ -90,9 +92,23 @@ class Mapped:
     @contextlib.asynccontextmanager
     async def running(self):
         """Run meanwhile, and wait for the end at last."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self.run())
-            yield
+        loop = asyncio.get_running_loop()
+        before = loop.get_exception_handler()
+
+        def handle(own, context):
+            # Dask leaves a task behind that waited for what a killed worker had.
+            if not isinstance(context.get("exception"), AllExit):
+                (before or type(own).default_exception_handler)(own, context)
+
+        loop.set_exception_handler(handle)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self.run())
+                yield
+            await asyncio.sleep(0)
+            gc.collect()
+        finally:
+            loop.set_exception_handler(before)
 
     async def until(self, n_blocks: int) -> None:
         while len(self.blocks) < n_blocks:  # noqa: ASYNC110 - another task
