@@ -273,7 +273,14 @@ def test_a_command_that_is_interrupted_ends_with_130_and_leaves_no_process(
 ) -> None:
     command = [sys.executable, "-m", "app", "experiment", "N2", "B2", "--output", str(tmp_path)]
     process = subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A script that runs the tests in the background has interrupts ignored, which is inherited.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     until((tmp_path / "n2.json").exists)
     started = descendants(psutil.Process(process.pid))
