@@ -490,7 +490,7 @@ def _value(
     variations: dict[int, list[float]] = {size: [] for size in alphas}
     losses, above, k = [], 0, len(cells.nodes)
     n_outputs = sum(math.comb(size + k - 1, k - 1) for size in people.partitions.counts.tolist())
-    disclosure = 0.0 if n_outputs <= MOST_OUTPUTS else None
+    disclosures: dict[bytes, float] = {}
     for rows in parts:
         found, of_row = np.unique(cells.of_node[both[rows, column]], return_inverse=True)
         counts, shown = (np.bincount(of_row[own], minlength=len(found)) for own in (rows < n, rows >= n))
@@ -500,11 +500,12 @@ def _value(
         above += int(violations(shown, counts, priors, math.expm1(parameters.epsilon)).sum())
         in_mean = expected_total_variation(counts[is_there], priors[is_there], alpha * cells.units)
         variations[size].append(in_mean)
-        if disclosure is not None:
+        if n_outputs <= MOST_OUTPUTS:
             every = np.zeros(k, dtype=np.int64)
             every[found] = counts
-            chances = exact_chances(every, alpha * cells.multiples, parameters.epsilon)
-            disclosure = max(disclosure, chances.disclosure)
+            if (key := every.tobytes()) not in disclosures:  # many small partitions are alike
+                chances = exact_chances(every, alpha * cells.multiples, parameters.epsilon)
+                disclosures[key] = chances.disclosure
     sizes = [
         PartitionsOfSize(size, len(own), alphas[size], people.share(size, alphas[size]), float(np.mean(own)))
         for size, own in variations.items()
@@ -512,6 +513,7 @@ def _value(
     if cells.chances:  # other cells are kept each time
         return ExpectedPeople(tuple(replace(own, total_variation=None) for own in sizes))
     variation = math.fsum(size * math.fsum(own) for size, own in variations.items()) / n
+    disclosure = max(disclosures.values(), default=None)
     if released is None:
         return ExpectedPeople(tuple(sizes), variation, disclosure)
     return ExpectedPeople(tuple(sizes), variation, disclosure, max(losses), above)
