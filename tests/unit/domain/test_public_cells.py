@@ -293,6 +293,19 @@ def test_what_the_owner_expects_is_what_all_draws_show_on_average(more):
     assert found.worst_loss <= math.log1p(3 / min(own.alpha for own in found.sizes)) * (1 + 1e-9)
 
 
+def test_the_chance_of_a_disclosure_is_that_of_the_worst_partition():
+    """Of six people and of three, all in one home."""
+    jobs = [job for job, n in zip(("Chi", "Day"), (6, 3), strict=True) for _ in range(n)]
+    question = asked(domain=None, epsilon=1.0, delta=0.1, certificate="exact_tail")
+    found = DIRICHLET_MULTINOMIAL.value(context(people(["h0"] * len(jobs), jobs)), question, None)
+    each = [
+        exact_chances(np.array([own.people] + [0] * 7), np.full(8, own.alpha), 1.0).disclosure
+        for own in found.sizes
+    ]
+    assert len(set(each)) == 2
+    assert found.disclosure == pytest.approx(max(each), rel=1e-9)
+
+
 def test_what_is_expected_of_many_people_is_what_a_simulation_shows():
     """500 people with 300 in one of 8 homes: the mean of 4,000 draws, within six standard errors."""
     table = people(["h0"] * 300 + ["h1"] * 199 + ["h2"])
