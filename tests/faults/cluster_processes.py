@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import psutil
 
-from tests.processes import HANG_SECONDS, descendants
+from tests.processes import HANG_SECONDS, descendants, held_port
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,9 +33,8 @@ class ClusterProcesses:
     def __init__(
         self, folder: Path, protocol: str = "tcp", environment: Mapping[str, str] | None = None
     ) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = str(probe.getsockname()[1])
+        self._held = ExitStack()
+        self._port = str(self._held.enter_context(held_port()))
         self.address = f"{protocol}://127.0.0.1:{self._port}"
         self.folder = folder
         self._protocol = protocol
@@ -74,6 +73,7 @@ class ClusterProcesses:
             process.kill()
         for process in self._started:
             process.wait()
+        self._held.close()
 
     def _start(self, *arguments: str) -> psutil.Popen:
         process = psutil.Popen(
