@@ -258,18 +258,22 @@ def _link_labels(
     labels: Sequence[str | None],
     positions: Integers | None,
 ) -> LinkedAttribute:
-    """Link distinct cells by their nodes; those outside the hierarchy keep their labels (None: no text)."""
-    link = link_nodes(attribute, hierarchy, nodes if positions is None else nodes[positions])
+    """Link cells by their nodes; those outside the hierarchy keep their labels (None: no text).
+
+    With ``positions`` the cells are distinct, each that of some entity.
+    """
+    link = link_nodes(attribute, hierarchy, nodes)
+    if positions is not None:
+        link = replace(link, column=link.column[positions])
     place: dict[str, int] = {}
     outside = np.full(len(nodes), -1, dtype=np.int32)
     for i in np.flatnonzero(nodes == UNKNOWN).tolist():
         label = labels[i]
         if label is not None:
             outside[i] = place.setdefault(label, len(place))
-    column = outside if positions is None else outside[positions]
-    if not (column >= 0).any():
+    if not place:
         return link
-    return replace(link, outside=Outside(tuple(place), column))
+    return replace(link, outside=Outside(tuple(place), outside if positions is None else outside[positions]))
 
 
 def link_identity(

@@ -116,10 +116,9 @@ def build_link(
     link: JsonObject, column: TextColumn, lookup: Lookup | None, hierarchy: Hierarchy
 ) -> LinkedAttribute:
     """One link over a hierarchy."""
-    values: Sequence[str | None] = [*column.values, None]
     # Position −1 of a missing cell means the None at the end.
-    positions = np.where(column.positions < 0, len(column.values), column.positions)
-    transform, attribute = link["transform"], link["attribute"]
+    values: Sequence[str | None] = [*column.values, *([None] if column.n_missing else [])]
+    positions, transform, attribute = column.positions, link["transform"], link["attribute"]
     if transform["kind"] == "identity":
         return link_identity(attribute, hierarchy, values, positions)
     if transform["kind"] == "age":

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from app.services.ports import UnitOfWork  # a file that is read without a store does not load it
 
 MISSING = -1
+_STEP: Final = 1 << 20
+"""Positions that are counted at once, unless there are more texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +60,13 @@ class TextColumn:
     @cached_property
     def rows_per_value(self) -> npt.NDArray[np.int64]:
         """(len(values),) number of cells of each text."""
-        present = self.positions[self.positions != MISSING]
-        return np.bincount(present, minlength=len(self.values)).astype(np.int64)
+        # Piece by piece: numpy makes eight bytes of each position that it counts.
+        step = max(_STEP, len(self.values))
+        cuts = range(step, self.n_rows, step)
+        total = np.zeros(len(self.values) + 1, dtype=np.int64)
+        for piece in np.split(self.positions, cuts):
+            total += np.bincount(piece + 1, minlength=len(total))
+        return total[1:]
 
     @property
     def n_missing(self) -> int:
@@ -88,10 +96,10 @@ async def read_columns(
     """The named columns of an upload; InvalidInput at ``pointer`` for a name that it does not have."""
     check_columns_exist(upload, names, pointer)
     wanted = tuple(dict.fromkeys(names))
-    tables = []
+    parts: dict[str, list[pa.DictionaryArray]] = {name: [] for name in wanted}
     async for payload in work.pieces.read(upload.id):
-        tables.append(await asyncio.to_thread(read_piece, payload, wanted))
-    return await asyncio.to_thread(columns_of, tables, reading_of(upload.summary["dialect"]))
+        _add(parts, await asyncio.to_thread(read_piece, payload, wanted))
+    return await asyncio.to_thread(_joined, parts, reading_of(upload.summary["dialect"]))
 
 
 def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> None:
@@ -106,8 +114,20 @@ def columns_of(tables: Sequence[pa.Table], dialect: Dialect | None = None) -> di
 
     Their cells are read by the dialect; without one they are as they are written.
     """
-    whole = pa.concat_tables(tables).unify_dictionaries()
-    columns = {name: _column(whole.column(name)) for name in whole.column_names}
+    parts: dict[str, list[pa.DictionaryArray]] = {name: [] for name in tables[0].column_names}
+    for table in tables:
+        _add(parts, table)
+    return _joined(parts, dialect)
+
+
+def _add(parts: dict[str, list[pa.DictionaryArray]], table: pa.Table) -> None:
+    for name, chunks in parts.items():
+        chunks += table.column(name).chunks
+
+
+def _joined(parts: dict[str, list[pa.DictionaryArray]], dialect: Dialect | None) -> dict[str, TextColumn]:
+    """The columns of their parts, which are let go one by one: a register fills the memory once."""
+    columns = {name: _column(parts.pop(name)) for name in tuple(parts)}
     if dialect is None or dialect == dialect.as_written:
         return columns
     return {name: own.merged(map(dialect.meaning_of, own.values)) for name, own in columns.items()}
@@ -122,23 +142,31 @@ def _positions(indices: Any) -> npt.NDArray[np.int32]:  # noqa: ANN401 - an arra
     stop = indices.offset + len(indices)
     found = np.frombuffer(numbers, dtype=indices.type.to_pandas_dtype())[indices.offset : stop]
     if not indices.null_count:
-        return found.astype(np.int32)
+        return found.astype(np.int32, copy=False)
     bits = np.frombuffer(validity, dtype=np.uint8)
     is_there = np.unpackbits(bits, count=stop, bitorder="little")[indices.offset :]
     return np.where(is_there, found, MISSING).astype(np.int32)
 
 
-def _column(column: Any) -> TextColumn:  # noqa: ANN401 - a column of pyarrow
-    """A dictionary-encoded column without the texts that no cell has."""
-    chunks = [chunk for chunk in column.chunks if len(chunk)]
-    if not chunks:
+def _column(parts: list[pa.DictionaryArray]) -> TextColumn:
+    """A column of its parts, which are used up, without the texts that no cell has."""
+    if not parts:
         return TextColumn((), np.empty(0, dtype=np.int32))
-    values = chunks[0].dictionary.to_pylist()
-    indices = np.concatenate([_positions(chunk.indices) for chunk in chunks])
-    used = np.zeros(len(values), dtype=bool)
-    used[indices[indices != MISSING]] = True
-    if not used.all():
-        place = np.append(np.cumsum(used) - 1, MISSING).astype(np.int32)
-        indices = place[indices]
-        values = [value for value, is_used in zip(values, used.tolist(), strict=True) if is_used]
-    return TextColumn(tuple(values), indices)
+    numbers = (pa.array(np.arange(len(part.dictionary), dtype=np.int32)) for part in parts)
+    pairs = zip(numbers, (part.dictionary for part in parts), strict=True)
+    texts = pa.chunked_array([pa.DictionaryArray.from_arrays(*pair) for pair in pairs]).unify_dictionaries()
+    values = texts.chunk(0).dictionary.to_pylist()
+    used = np.zeros(len(values) + 1, dtype=bool)
+    positions = np.empty(sum(map(len, parts)), dtype=np.int32)
+    stop = len(positions)
+    while parts:
+        part = parts.pop()
+        place = np.append(_positions(texts.chunk(len(parts)).indices), MISSING)[_positions(part.indices)]
+        positions[stop - len(part) : stop] = place
+        used[place] = True
+        stop -= len(part)
+    if not used[:MISSING].all():
+        place = np.append(np.cumsum(used[:MISSING]) - 1, MISSING).astype(np.int32)
+        positions = place[positions]
+        values = list(compress(values, used.tolist()))
+    return TextColumn(tuple(values), positions)
