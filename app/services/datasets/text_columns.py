@@ -27,6 +27,10 @@ _STEP: Final = 1 << 20
 """Positions that are counted at once, unless there are more texts."""
 
 
+_Part = tuple[npt.NDArray[np.int32], pa.Array]
+_TEXTS: Final = pa.dictionary(pa.int32(), pa.string())
+
+
 @dataclass(frozen=True, eq=False)
 class TextColumn:
     """One column.
@@ -96,10 +100,10 @@ async def read_columns(
     """The named columns of an upload; InvalidInput at ``pointer`` for a name that it does not have."""
     check_columns_exist(upload, names, pointer)
     wanted = tuple(dict.fromkeys(names))
-    parts: dict[str, list[pa.DictionaryArray]] = {name: [] for name in wanted}
+    parts = _Parts(wanted)
     async for payload in work.pieces.read(upload.id):
-        _add(parts, await asyncio.to_thread(read_piece, payload, wanted))
-    return await asyncio.to_thread(_joined, parts, reading_of(upload.summary["dialect"]))
+        await asyncio.to_thread(lambda payload: parts.add(read_piece(payload, wanted)), payload)
+    return await asyncio.to_thread(parts.columns, reading_of(upload.summary["dialect"]))
 
 
 def check_columns_exist(upload: Stored, names: Sequence[str], pointer: str) -> None:
@@ -114,23 +118,40 @@ def columns_of(tables: Sequence[pa.Table], dialect: Dialect | None = None) -> di
 
     Their cells are read by the dialect; without one they are as they are written.
     """
-    parts: dict[str, list[pa.DictionaryArray]] = {name: [] for name in tables[0].column_names}
+    parts = _Parts(tables[0].column_names)
     for table in tables:
-        _add(parts, table)
-    return _joined(parts, dialect)
+        parts.add(table)
+    return parts.columns(dialect)
 
 
-def _add(parts: dict[str, list[pa.DictionaryArray]], table: pa.Table) -> None:
-    for name, chunks in parts.items():
-        chunks += table.column(name).chunks
+class _Parts:
+    """Columns of which one part after the other comes, so that a register fills the memory once.
 
+    Of each column it has positions and texts by part. Parts are joined as soon as they have so many rows
+    together that their memory goes back to the system when it is free, and is not kept for more small ones.
+    """
 
-def _joined(parts: dict[str, list[pa.DictionaryArray]], dialect: Dialect | None) -> dict[str, TextColumn]:
-    """The columns of their parts, which are let go one by one: a register fills the memory once."""
-    columns = {name: _column(parts.pop(name)) for name in tuple(parts)}
-    if dialect is None or dialect == dialect.as_written:
-        return columns
-    return {name: own.merged(map(dialect.meaning_of, own.values)) for name, own in columns.items()}
+    def __init__(self, names: Sequence[str]) -> None:
+        self._columns: dict[str, list[_Part]] = {name: [] for name in names}
+        self._loose = 0
+
+    def add(self, table: pa.Table) -> None:
+        """Take the next rows."""
+        for name, parts in self._columns.items():
+            parts += ((_positions(chunk.indices), chunk.dictionary) for chunk in table.column(name).chunks)
+        self._loose += table.num_rows
+        if self._loose >= _STEP:
+            self._loose = 0
+            for parts in self._columns.values():
+                whole = next((i for i, (own, _) in enumerate(parts) if len(own) < _STEP), len(parts))
+                parts[whole:] = [_joined(parts[whole:])]
+
+    def columns(self, dialect: Dialect | None) -> dict[str, TextColumn]:
+        """The columns, for which the parts are used up."""
+        columns = {name: _column(*_joined(self._columns.pop(name))) for name in tuple(self._columns)}
+        if dialect is None or dialect == dialect.as_written:
+            return columns
+        return {name: own.merged(map(dialect.meaning_of, own.values)) for name, own in columns.items()}
 
 
 def _positions(indices: Any) -> npt.NDArray[np.int32]:  # noqa: ANN401 - an array of pyarrow
@@ -148,23 +169,30 @@ def _positions(indices: Any) -> npt.NDArray[np.int32]:  # noqa: ANN401 - an arra
     return np.where(is_there, found, MISSING).astype(np.int32)
 
 
-def _column(parts: list[pa.DictionaryArray]) -> TextColumn:
-    """A column of its parts, which are used up, without the texts that no cell has."""
-    if not parts:
-        return TextColumn((), np.empty(0, dtype=np.int32))
-    numbers = (pa.array(np.arange(len(part.dictionary), dtype=np.int32)) for part in parts)
-    pairs = zip(numbers, (part.dictionary for part in parts), strict=True)
-    texts = pa.chunked_array([pa.DictionaryArray.from_arrays(*pair) for pair in pairs]).unify_dictionaries()
-    values = texts.chunk(0).dictionary.to_pylist()
-    used = np.zeros(len(values) + 1, dtype=bool)
-    positions = np.empty(sum(map(len, parts)), dtype=np.int32)
-    stop = len(positions)
+def _joined(parts: list[_Part]) -> _Part:
+    """One part of several, which are used up."""
+    if len(parts) == 1:
+        return parts.pop()
+    numbered = (
+        pa.DictionaryArray.from_arrays(pa.array(np.arange(len(texts), dtype=np.int32)), texts)
+        for _, texts in parts
+    )
+    chunks = pa.chunked_array(numbered, _TEXTS).unify_dictionaries().chunks
+    joined = np.empty(sum(len(positions) for positions, _ in parts), dtype=np.int32)
+    stop = len(joined)
     while parts:
-        part = parts.pop()
-        place = np.append(_positions(texts.chunk(len(parts)).indices), MISSING)[_positions(part.indices)]
-        positions[stop - len(part) : stop] = place
-        used[place] = True
-        stop -= len(part)
+        positions, _ = parts.pop()
+        start = stop - len(positions)
+        joined[start:stop] = np.append(_positions(chunks[len(parts)].indices), MISSING)[positions]
+        stop = start
+    return joined, chunks[0].dictionary if chunks else pa.array([], pa.string())
+
+
+def _column(positions: npt.NDArray[np.int32], texts: pa.Array) -> TextColumn:
+    """A column without the texts that no cell has."""
+    values = texts.to_pylist()
+    used = np.zeros(len(values) + 1, dtype=bool)
+    used[positions] = True
     if not used[:MISSING].all():
         place = np.append(np.cumsum(used[:MISSING]) - 1, MISSING).astype(np.int32)
         positions = place[positions]
