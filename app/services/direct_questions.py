@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from dataclasses import asdict
 from typing import Generic, Protocol, TypeVar
 
 from app.domain.errors import DirectBudgetExceeded
@@ -43,10 +41,13 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
 
     async def ask(self, actor: Actor, request: R, *, prefers_run: bool = False) -> Answer | RunStarted:
         """Answer now what is small; what is large, or takes far longer than was expected, becomes a run."""
+        estimate = None
         if not prefers_run:
-            with contextlib.suppress(DirectBudgetExceeded):
+            try:
                 return await self.create(actor, request)
-        return await self.create_run(actor, request)
+            except DirectBudgetExceeded as error:
+                estimate = error.cost  # a large table is not loaded a second time for it
+        return await self.create_run(actor, request, estimate=estimate)
 
     async def create(self, actor: Actor, request: R) -> Answer:
         """Answer now; DirectBudgetExceeded if the estimate is above the budget: it must be a run.
@@ -71,10 +72,9 @@ class DirectService(QuestionService[R, Q, C], Generic[R, Q, C]):
         return answer
 
     def _result(self, prepared: C) -> JsonObject:
-        cost = prepared.cost
-        result = prepared.result() if self._budget.allows(cost) else None
+        result = prepared.result() if self._budget.allows(prepared.cost) else None
         if result is None:
-            raise DirectBudgetExceeded(asdict(cost))
+            raise DirectBudgetExceeded(self._estimate(prepared))
         return result
 
     def _plan(self, prepared: C) -> Plan:

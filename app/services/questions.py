@@ -203,23 +203,30 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
         except (InvalidInput, NotSupported, NotFound, Withdrawn) as error:
             return Plan(missing=faults_of(error))
 
-    async def create_run(self, actor: Actor, request: R, claimant: Claimant | None = None) -> RunStarted:
+    async def create_run(
+        self,
+        actor: Actor,
+        request: R,
+        claimant: Claimant | None = None,
+        estimate: JsonObject | None = None,
+    ) -> RunStarted:
         """Store the question and queue its run, or claim it for who can do it at once, in one transaction.
 
-        If the answer is known from an equal question, the run has succeeded at once.
+        If the answer is known from an equal question, the run has succeeded at once. An ``estimate`` that is
+        known already is above what a claimant does at once.
         """
-        estimate: JsonObject = {}
         async with self._look_up(actor, request, "run") as asked:
             question, known = asked.question, asked.recalled.result
             if known is None:
-                prepared = await self._prepare(actor, question)
-                estimate = await asyncio.to_thread(self._estimate, prepared)
+                if estimate is None:
+                    prepared = await self._prepare(actor, question)
+                    estimate = await asyncio.to_thread(self._estimate, prepared)
+                    if claimant is not None and not self._is_small_run(prepared, claimant.budget):
+                        claimant = None
                 self._refuse_as_run(estimate)
-                if claimant is not None and not self._is_small_run(prepared, claimant.budget):
-                    claimant = None
             async with self._store.work(actor.tenant) as work:
                 stored, created = await add_resource(work, actor, asked.new)
-                run, claim = await start_run(work, stored, estimate, claimant)
+                run, claim = await start_run(work, stored, estimate or {}, claimant)
                 if known is not None:
                     await self._complete(work, actor, question, stored, known, run)
                 await work.commit()

@@ -12,7 +12,7 @@ import pytest
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.policies.objectives import objective_of
 from app.domain.search.objectives import MinLoss, MinRisk
-from app.services.questions import DirectBudget
+from app.services.questions import DirectBudget, RunStarted
 from app.services.resources import Actor
 from app.services.rules.rule_building import define_rule, raised_rule
 from app.services.rules.rule_definitions import (
@@ -138,3 +138,20 @@ async def test_a_frontier_is_read_by_its_run_alone(world: World, actor: Actor, c
     assert calls == {}
     await FrontierPreparation(world.store, world.loader)(actor.tenant, started.resource)
     assert calls == {"ScoringOptions.of": 1}
+
+
+async def test_what_is_too_large_to_be_answered_at_once_is_not_loaded_again_for_its_run(
+    world: World, actor: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+    score = AssessmentPreparation.score
+
+    async def counted(self: AssessmentPreparation, *asked: Any) -> Any:
+        loaded.append(await score(self, *asked))
+        return loaded[-1]
+
+    monkeypatch.setattr(AssessmentPreparation, "score", counted)
+    service = AssessmentService(world.store, world.loader, DirectBudget(0.0))
+    started = await service.ask(actor, CreateAssessment("members", "stored", "census", "members-harm"))
+    assert isinstance(started, RunStarted)
+    assert len(loaded) == 1
