@@ -175,7 +175,8 @@ async def application(
             from app.composition.use_cases import use_cases
             from app.services.datasets.tables import TableLoader
 
-            loaders.append(TableLoader(store, database.table_cache_bytes))
+            most_bytes = settings.run_memory_mib * 1024**2
+            loaders.append(TableLoader(store, database.table_cache_bytes, most_bytes))
             return use_cases(settings, store, registry, signals, loaders[-1])
 
         is_https = settings.public_url is not None and settings.public_url.scheme == "https"

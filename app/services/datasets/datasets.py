@@ -148,5 +148,6 @@ class DatasetService(TableResources):
                 if d.hierarchy is not None
             }
             names = request.columns_read(upload, is_said=is_said)
+            self._loader.require_room(upload, names, "/attributes")
             columns = await read_columns(work, upload, names, "/attributes")
         return DatasetSource(request, is_said, upload, columns, stored)

@@ -101,6 +101,7 @@ class DictionaryService(TableResources):
         _check_links(request)
         async with self._store.work(actor.tenant) as work:
             sources = await _read_sources(work, request)
+            self._loader.require_room(sources.upload, [link.column for link in request.links], "/links")
             content = await read_dictionary(work, sources.document)
         new = await asyncio.to_thread(_resource, request, sources, content)
         return await self._add(actor, new)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
-from typing import Any
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import Any, Final
 
 from app.domain.counting.counter import Matching
 from app.domain.dictionaries.dictionary import Dictionary
@@ -99,6 +99,11 @@ def _lacking(dataset: Stored) -> list[Fault]:
     ]  # fmt: skip
 
 
+_MIB: Final = 1024**2
+
+_BYTES_PER_CELL: Final = 8
+"""A cell is held as the place of its text and as its code while columns are encoded."""
+
 # Bytes beside the arrays themselves, measured: Python strings of ids, labels and tuples of hierarchies.
 _PER_ID = 90
 _PER_NODE = 400
@@ -107,9 +112,11 @@ _PER_NODE = 400
 class TableLoader:
     """Encoded tables by tenant and content hash, least recently used dropped beyond ``capacity_bytes``."""
 
-    def __init__(self, store: Store, capacity_bytes: int = 512 * 1024**2) -> None:
+    def __init__(self, store: Store, capacity_bytes: int = 512 * _MIB, most_bytes: int = 8192 * _MIB) -> None:
+        """``most_bytes`` may be taken while columns are encoded."""
         self._store = store
         self._cache = BoundedCache(capacity_bytes)
+        self._most_bytes = most_bytes
         self._is_of_files = False
         self.spellings: dict[str, tuple[Spelling, ...]] = {}
         self.memory = Memory()
@@ -119,6 +126,18 @@ class TableLoader:
         loader = TableLoader(self._store)
         loader._is_of_files = True
         return loader
+
+    def require_room(self, upload: Stored, names: Sequence[str], pointer: str) -> None:
+        """Raise InvalidInput at ``pointer`` if so many columns of an upload cannot be held."""
+        rows, asked = upload.summary["rows"], len(set(names))
+        if _BYTES_PER_CELL * rows * asked > self._most_bytes:
+            most, mib = self._most_bytes // (_BYTES_PER_CELL * rows), self._most_bytes // _MIB
+            raise InvalidInput.of(
+                pointer,
+                "too-many-cells",
+                f"{rows:,} rows of {asked:,} columns do not fit into the {mib:,} MiB that a table may take.",
+                f"At most {most:,} fit: declare fewer, or have PRIVACY_RISK_RUN_MEMORY_MIB raised.",
+            )
 
     async def table(self, tenant: TenantId, dataset: Stored) -> Table:
         """The disclosed attributes of a dataset; InvalidInput if it still needs attention."""

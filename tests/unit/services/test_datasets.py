@@ -8,7 +8,10 @@ import pytest
 
 from app.domain.errors import Forbidden, InvalidInput, NotFound
 from app.services.datasets import dataset_schema
+from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import AttributeType, OnUnknown, Role
+from app.services.datasets.datasets import DatasetService
+from app.services.datasets.dictionaries import CreateDictionary, DictionaryService, Link
 from app.services.datasets.tables import TableLoader
 from app.services.deletions import Erased
 from app.services.resources import Actor, Scope, TenantId
@@ -200,6 +203,24 @@ async def test_a_table_is_loaded_once_however_many_wait_for_it(world: World) -> 
     small = TableLoader(world.store, capacity_bytes=1)
     again = await small.table(world.actor.tenant, dataset)
     assert again is not await small.table(world.actor.tenant, dataset)
+
+
+async def test_columns_that_would_not_fit_into_memory_are_refused_before_they_are_read(world: World) -> None:
+    await world.upload("u", "a,b,c\n1,2,3\n4,5,6\n")
+    loader = TableLoader(world.store, most_bytes=2 * 2 * 8)
+    datasets, dictionaries = DatasetService(world.store, loader), DictionaryService(world.store, loader)
+    three = CreateDataset("three", "u", tuple(map(declare, "abc")))
+    with pytest.raises(InvalidInput) as refused:
+        await datasets.create(world.actor, three)
+    (fault,) = refused.value.faults
+    assert (fault.pointer, fault.code) == ("/attributes", "too-many-cells")
+    assert fault.message.startswith("2 rows of 3 columns do not fit")
+    assert fault.remedy.startswith("At most 2 fit: declare fewer")
+    links = tuple(Link(name, name) for name in "abc")
+    with pytest.raises(InvalidInput, match="do not fit"):
+        await dictionaries.create(world.actor, CreateDictionary("three", "u", links))
+    await dictionaries.create(world.actor, CreateDictionary("two", "u", links[:2]))
+    await datasets.create(world.actor, replace(three, attributes=three.attributes[:2], rows_are="persons"))
 
 
 async def test_what_was_erased_leaves_memory_also_if_it_is_just_being_loaded(world: World) -> None:
