@@ -15,22 +15,18 @@ counts unique rows, and lets requirements cover what looks like direct identifie
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.persons import class_persons
 from app.domain.direct_identifiers.recognition import RecognisedKind
-from app.domain.gates.reading import Reading
-from app.domain.models.alpha_k_anonymity import AlphaKParameters
-from app.domain.models.k_anonymity import EquivalenceClassesParameters
-from app.domain.policies.policy import MeasureCondition, OptimumCondition, Policy, PrivacyModelCondition
-from app.domain.policies.requirements import MEASURE_OF
+from app.domain.policies.policy import Policy
+from app.domain.policies.reading import Reading
 from app.domain.policies.schema import Giver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
@@ -42,13 +38,6 @@ Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 
 NOTHING_SHOWN: Final = -1
 LEAST_PERSONS: Final = 2
-_OF_K: Final = frozenset({"k_anonymity", "alpha_k_anonymity"})
-_ASKS_K: Final = (EquivalenceClassesParameters, AlphaKParameters)
-"""Criteria, and parameters of measures, whose k is the least size of classes."""
-_BELOW_K: Final = frozenset(
-    {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
-)
-"""Values of these measures that compare classes with the k that is asked for."""
 KEY: Final = "key"
 """What the key column of a release file is to it."""
 
@@ -256,19 +245,9 @@ def coverage_of(
 
 def largest_k(policy: Policy) -> int:
     """The greatest k of (α, k)- or k-anonymity that a blocking requirement asks for; 2 without any."""
-    asked: list[Any] = []
-    for condition in (own.condition for own in policy.requirements if own.severity == "block"):
-        match condition:
-            case PrivacyModelCondition(model, parameters) if model in _OF_K:
-                asked.append(parameters.get("k"))
-            case OptimumCondition(objective):
-                asked += [own.get("k") for own in objective.get("privacy", ()) if own.get("kind") in _OF_K]
-            case MeasureCondition(measure, parameters, value, _, threshold):
-                takes = MEASURE_OF[measure].parameters if measure in MEASURE_OF else None
-                if takes in _ASKS_K and value == "k" and threshold < math.inf:
-                    asked.append(math.ceil(threshold))
-                elif takes in _ASKS_K and value in _BELOW_K:
-                    asked.append(parameters.get("k", takes.k))
+    asked = [
+        size for own in policy.requirements if own.severity == "block" for size in own.condition.class_sizes
+    ]
     return max([LEAST_PERSONS, *(own for own in asked if isinstance(own, int))])
 
 

@@ -1,34 +1,13 @@
 """Requirements of one policy beside each other: which cannot hold together, and which follows from which.
 
-Only requirements about the same number are compared: the same measure with the same parameters, the same
-value, dictionary and scope. Of privacy models and guarantees also those of one kind of which one asks for
-more in every parameter.
+Only requirements of one kind and scope are compared, by what their kind says of two of it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from typing import TypeGuard
-
-from app.domain.catalogue.meanings import STRICTER_DOWN, Stricter
+from app.domain.policies.condition import Condition
 from app.domain.policies.findings import Findings
-from app.domain.policies.guarantee_bounds import asks_as_much
-from app.domain.policies.intervals import Interval
-from app.domain.policies.objectives import marks_of
-from app.domain.policies.perfect_privacy import as_private
-from app.domain.policies.pinning import parameters_in_full
-from app.domain.policies.policy import (
-    BudgetCondition,
-    GuaranteeCondition,
-    MeasureCondition,
-    PerfectPrivacyCondition,
-    Policy,
-    PrivacyModelCondition,
-    Requirement,
-    ScoreCondition,
-)
-from app.domain.policies.requirements import value_of
+from app.domain.policies.policy import Policy, Requirement
 
 
 def check_together(policy: Policy, found: Findings) -> None:
@@ -48,58 +27,15 @@ def check_together(policy: Policy, found: Findings) -> None:
                 _compare(found, earlier, later)
 
 
-def as_strict(old: PrivacyModelCondition, new: PrivacyModelCondition) -> bool:
-    """Whether it is plain that who meets the new condition meets the old one, both being of one model."""
-    before = {**parameters_in_full(old), "failing_share": old.failing_share}
-    after = {**parameters_in_full(new), "failing_share": new.failing_share}
-    if old.model != new.model or old.dictionary != new.dictionary:
-        return False
-    if (old.missing, old.suppressed) != (new.missing, new.suppressed):
-        return False
-    marks = {"failing_share": (STRICTER_DOWN,), **marks_of(old.model)}
-    for name in before.keys() | after.keys():
-        one, other = before.get(name), after.get(name)
-        if one == other:
-            continue
-        if not _is_number(one) or not _is_number(other):
-            return False
-        greater = float(other) > float(one)
-        if Stricter(greater) not in marks.get(name, ()):
-            return False
-    return True
-
-
-def subject_of(condition: MeasureCondition | ScoreCondition) -> str:
-    """What a threshold is about, as a text: equal for conditions on the same number."""
-    fields = dataclasses.asdict(condition)
-    del fields["comparison"], fields["threshold"]
-    if isinstance(condition, MeasureCondition):
-        fields["parameters"] = parameters_in_full(condition)
-        del fields["version"]
-    return json.dumps([type(condition).__name__, fields], sort_keys=True, default=str)
-
-
 def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int, Requirement]) -> None:
-    match earlier[1].condition, later[1].condition:
-        case PrivacyModelCondition() as one, PrivacyModelCondition() as other:
-            _note_implied(found, earlier, later, as_strict(one, other), as_strict(other, one))
-        case GuaranteeCondition() as one, GuaranteeCondition() as other:
-            _note_implied(found, earlier, later, asks_as_much(one, other), asks_as_much(other, one))
-        case BudgetCondition() as one, BudgetCondition() as other:
-            _note_implied(found, earlier, later, other.within(one), one.within(other))
-        case PerfectPrivacyCondition() as one, PerfectPrivacyCondition() as other:
-            _note_implied(found, earlier, later, as_private(one, other), as_private(other, one))
-        case (MeasureCondition() | ScoreCondition() as one, MeasureCondition() | ScoreCondition() as other):
-            value = value_of(one)
-            if value is None or subject_of(one) != subject_of(other):
-                return
-            whole = value.kind != "number"
-            mine = Interval.of(one.comparison, one.threshold, whole=whole)
-            theirs = Interval.of(other.comparison, other.threshold, whole=whole)
-            if mine.meets(theirs):
-                _note_implied(found, earlier, later, theirs.within(mine), mine.within(theirs))
-            else:
-                _note_contradiction(found, earlier[1], later)
+    one: Condition = earlier[1].condition
+    other: Condition = later[1].condition
+    if type(one) is not type(other):
+        return
+    if one.contradicts(other):
+        _note_contradiction(found, earlier[1], later)
+    else:
+        _note_implied(found, earlier, later, other.as_strict_as(one), one.as_strict_as(other))
 
 
 def _note_contradiction(found: Findings, one: Requirement, later: tuple[int, Requirement]) -> None:
@@ -135,7 +71,3 @@ def _note_implied(
                 "Leave it out, or make it a requirement of its own.",
             )  # fmt: skip
             return
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.documents import closest
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import joined
+from app.domain.policies.checking import Checked
 from app.domain.policies.contradictions import check_together
 from app.domain.policies.findings import Findings, Lint
-from app.domain.policies.perfect_privacy import check_subjects
-from app.domain.policies.policy import Policy
+from app.domain.policies.policy import Policy, Requirement
 from app.domain.policies.reasons import is_reason
-from app.domain.policies.requirements import check_attacked, check_requirement, is_scored, slots_of
 from app.domain.policies.schema import PolicySchema
 
 
@@ -26,10 +26,10 @@ def lint(policy: Policy) -> Lint:
     _note_repeats([own.id for own in policy.requirements], "requirements", "id", found)
     _note_repeats([slot.name for slot in policy.dictionaries], "dictionaries", "name", found)
     for number, requirement in enumerate(policy.requirements):
-        check_requirement(policy, requirement, f"/requirements/{number}", found)
+        _check_requirement(policy, requirement, f"/requirements/{number}", found)
     check_together(policy, found)
-    check_attacked(policy, found)
-    check_subjects(policy, found)
+    _check_attacked(policy, found)
+    _check_subjects(policy, found)
     if not policy.judges_views:
         check_schema(policy, found)
     _check_slots(policy, found)
@@ -55,14 +55,74 @@ def _note_repeats(names: Sequence[str], field: str, key: str, found: Findings) -
             )  # fmt: skip
 
 
+def _check_requirement(policy: Policy, requirement: Requirement, pointer: str, found: Findings) -> None:
+    for name in ("title", "reason"):
+        if not is_reason(getattr(requirement, name)):
+            found.error(
+                f"{pointer}/{name}", f"missing-{name}", f"The {name} has no word.",
+                "Say why this number." if name == "reason" else "Say what must hold.",
+            )  # fmt: skip
+    requirement.condition.check(Checked(policy, requirement, pointer, found))
+
+
+def _check_attacked(policy: Policy, found: Findings) -> None:
+    """Note blocking requirements on figures of a synthetic table beside no attack or guarantee that blocks.
+
+    A table can be far from all records, and resemble them little, and give people away all the same.
+    """
+    if any(own.severity == "block" and own.condition.is_certificate for own in policy.requirements):
+        return
+    judging = [
+        (number, own.condition.synthetic_judge)
+        for number, own in enumerate(policy.requirements)
+        if own.severity == "block"
+    ]
+    if any(measure is not None and measure.protects for _, measure in judging):
+        return
+    attack = next(own.name for own in MEASURES if own.judges_synthetic and own.protects)
+    for number, measure in judging:
+        if measure is None:
+            continue
+        found.error(
+            f"/requirements/{number}/severity", "stands-alone",
+            f"{measure.name} alone lets nothing pass: a synthetic table can be far from every record, or "
+            "resemble them little, and give people away all the same.",
+            f"Say severity: warn, or require {attack}, or of drawn releases a guarantee, as well.",
+        )  # fmt: skip
+
+
+def _check_subjects(policy: Policy, found: Findings) -> None:
+    """Note what a policy about views holds that is about releases: no verdict could be about both."""
+    if not policy.judges_views:
+        return
+    for number, own in enumerate(policy.requirements):
+        if not own.condition.is_of_views:
+            found.error(
+                f"/requirements/{number}/condition", "mixed-subjects",
+                "The policy requires perfect privacy of views, and this requirement is about a release of "
+                "data.",
+                "Put them into a policy of their own: a verdict is about a release, or about views.",
+            )  # fmt: skip
+    for name, given in (
+        ("schema", policy.schema),
+        ("dictionaries", policy.dictionaries),
+        ("not_covered", policy.not_covered),
+    ):
+        if given:
+            found.error(
+                f"/{name}", "mixed-subjects",
+                f"The policy is about views, and {name} about releases of data.", "Leave it out.",
+            )  # fmt: skip
+
+
 def _check_slots(policy: Policy, found: Findings) -> None:
     blocking = {
         name
         for own in policy.requirements
         if own.severity == "block" and getattr(own.condition, "dictionary", None) is not None
-        for name in slots_of(own.condition, policy)
+        for name in policy.slots_of(own.condition)
     }
-    used = {name for own in policy.requirements for name in slots_of(own.condition, policy)}
+    used = {name for own in policy.requirements for name in policy.slots_of(own.condition)}
     for number, slot in enumerate(policy.dictionaries):
         if slot.register is not None and slot.register.any is not None and not is_reason(slot.register.any):
             found.warn(
@@ -84,7 +144,7 @@ def _check_slots(policy: Policy, found: Findings) -> None:
 
 
 def _check_use(policy: Policy, found: Findings) -> None:
-    if policy.assumes.options and not any(is_scored(own.condition) for own in policy.requirements):
+    if policy.assumes.options and not any(own.condition.is_scored for own in policy.requirements):
         found.warn(
             "/assumes/options", "unused-options", "No requirement is scored: the options change nothing.",
             "Leave them out.",

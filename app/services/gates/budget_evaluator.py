@@ -5,7 +5,8 @@ from __future__ import annotations
 from app.domain.errors import NotSupported
 from app.domain.gates.findings import Finding
 from app.domain.gates.spending_kept import TableSpending, finding_of_spending
-from app.domain.policies.policy import BudgetCondition, Requirement
+from app.domain.policies.budget_condition import BudgetCondition
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.evaluator import Evaluator, EvaluatorCost

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from app.domain.errors import Conflict, InvalidInput, NotFound, NotSupported, Withdrawn
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import PrivacyModelCondition
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.policies.reasons import is_reason
 from app.domain.search.answers import answers_of
 from app.domain.search.budget import Halted, never

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
-from app.domain.gates.explanations import number
 from app.domain.gates.findings import Finding
-from app.domain.models.k_anonymity import KAnonymity
-from app.domain.models.prosecutor_risk import HighestRisk
-from app.domain.policies.policy import MeasureCondition, Policy, PrivacyModelCondition, Requirement
-from app.domain.policies.requirements import MEASURE_OF, is_certificate
+from app.domain.policies.policy import Policy, Requirement
+from app.domain.policies.words import number
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
@@ -47,15 +44,6 @@ OF_NOBODY = (
     "Persons have several rows, and nobody knows whose the rows of the file are.",
     "Name a key column that both have, or judge the rule or stored release that made the file.",
 )
-
-_SHOWN_BY: Final[Mapping[str | None, tuple[str, ...]]] = {
-    "lower": ("at_least", "above"),
-    "upper": ("at_most", "below"),
-    None: (),
-}
-"""What a bound from this side can show."""
-
-Tick = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -122,7 +110,7 @@ class Broken(Evaluator):
 
 def require_certified(policy: Policy) -> None:
     """NotSupported unless a requirement that blocks is on what the mechanism promises of every draw."""
-    if not any(own.severity == "block" and is_certificate(own.condition) for own in policy.requirements):
+    if not any(own.severity == "block" and own.condition.is_certificate for own in policy.requirements):
         raise NotSupported(*OF_THIS_DRAW)
 
 
@@ -135,14 +123,8 @@ def required(rule: Rule | None) -> Rule:
 
 def is_bounded(criterion: Requirement, asked: Any, file: Table) -> bool:  # noqa: ANN401
     """Whether what is ``asked`` (a condition, or a measure's parameters) passes if the fewest persons do."""
-    match criterion.condition:
-        case PrivacyModelCondition(model=KAnonymity.kind | HighestRisk.kind):
-            pass
-        case MeasureCondition(measure, value=value, comparison=comparison):
-            if comparison not in _SHOWN_BY[MEASURE_OF[measure].bounded_by_persons.get(value)]:
-                return False
-        case _:
-            return False
+    if not criterion.condition.shown_by_fewest_persons:
+        return False
     # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
     names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
     return asked.missing == "own_category" and are_quasi_identifiers(file, names)

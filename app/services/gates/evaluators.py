@@ -6,17 +6,15 @@ from dataclasses import replace
 from functools import cached_property
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.policies.policy import (
-    BoundCondition,
-    BudgetCondition,
-    GuaranteeCondition,
-    MeasureCondition,
-    OptimumCondition,
-    PerfectPrivacyCondition,
-    PrivacyModelCondition,
-    Requirement,
-    ScoreCondition,
-)
+from app.domain.policies.bound_condition import BoundCondition
+from app.domain.policies.budget_condition import BudgetCondition
+from app.domain.policies.guarantee_condition import GuaranteeCondition
+from app.domain.policies.measure_condition import MeasureCondition
+from app.domain.policies.optimum_condition import OptimumCondition
+from app.domain.policies.perfect_privacy_condition import PerfectPrivacyCondition
+from app.domain.policies.policy import Requirement
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
+from app.domain.policies.score_condition import ScoreCondition
 from app.domain.rules.rule import identity
 from app.services.datasets.tables import TableLoader
 from app.services.gates.budget_evaluator import BudgetEvaluator

@@ -6,7 +6,8 @@ from app.domain.errors import NotSupported
 from app.domain.gates.findings import Finding
 from app.domain.gates.guarantees import finding_of_guarantees
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
-from app.domain.policies.policy import GuaranteeCondition, Requirement
+from app.domain.policies.guarantee_condition import GuaranteeCondition
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.context import EvaluationContext

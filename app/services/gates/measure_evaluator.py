@@ -15,7 +15,8 @@ from app.domain.gates.explanations import of_value
 from app.domain.gates.findings import Finding, WorstRecords, held
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
-from app.domain.policies.policy import MeasureCondition, Requirement
+from app.domain.policies.measure_condition import MeasureCondition
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.services.gates.context import EvaluationContext

@@ -28,7 +28,8 @@ from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, wo
 from app.domain.models.criterion import Criterion, merging_of
 from app.domain.models.sensitive_values import BY_ITSELF
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import PrivacyModelCondition, Requirement
+from app.domain.policies.policy import Requirement
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.domain.search.full_domain.estimates import OF_VALUES

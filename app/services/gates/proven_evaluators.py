@@ -11,8 +11,10 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.explanations import of_bound, of_optimum
 from app.domain.gates.findings import Finding, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
+from app.domain.policies.bound_condition import BoundCondition
 from app.domain.policies.objectives import optimum_of
-from app.domain.policies.policy import BoundCondition, OptimumCondition, Requirement
+from app.domain.policies.optimum_condition import OptimumCondition
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers, answers_of
 from app.domain.search.blocks import SearchPlan

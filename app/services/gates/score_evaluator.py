@@ -12,7 +12,8 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.explanations import of_value, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, held, worst_of
 from app.domain.gates.group_scores import RecordFigures
-from app.domain.policies.policy import Requirement, ScoreCondition
+from app.domain.policies.policy import Requirement
+from app.domain.policies.score_condition import ScoreCondition
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never

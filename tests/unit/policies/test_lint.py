@@ -10,7 +10,7 @@ import pytest
 from app.domain.catalogue.result_values import value_at
 from app.domain.gates.group_scores import GROUPED
 from app.domain.policies.lint import lint
-from app.domain.policies.thresholds import SCORE_VALUES
+from app.domain.policies.score_condition import SCORE_VALUES
 from app.services.datasets.structured_text import read_yaml
 from app.services.gates.policies import templates
 from app.services.gates.policy_documents import policy_of
