@@ -20,7 +20,7 @@ from app.services.gates.context import EvaluationContext, load_context
 from app.services.gates.coverage import broken_coverage, coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
 from app.services.gates.evaluator import Evaluator, by_fewest_persons, fault_of
-from app.services.gates.evaluators import EvaluatorMaker
+from app.services.gates.evaluators import evaluator_of
 from app.services.gates.requests import CriterionPlan
 from app.services.gates.subject import Subject
 from app.services.ports import Store
@@ -230,5 +230,5 @@ async def prepare_evaluation(
     if subject.is_as_written:
         loader = loader.of_files()
     context = await load_context(store, loader, tenant, subject)
-    maker = EvaluatorMaker(store, loader, tenant, subject, context)
-    return Evaluation(subject, context, [await maker.evaluator(own) for own in subject.policy.requirements])
+    evaluators = [await evaluator_of(own, context) for own in subject.policy.requirements]
+    return Evaluation(subject, context, evaluators)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.findings import Finding
+from app.domain.policies.condition import Condition
 from app.domain.policies.policy import Policy, Requirement
 from app.domain.policies.words import number
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
 from app.domain.tables.table import Table
+from app.services.gates.context import EvaluationContext
 
 UNALIGNED = (
     "The release file could not be aligned with the records of the dataset, so that only what needs nothing "
@@ -61,12 +63,24 @@ class Evaluator(ABC):
     ``of_quasi_identifiers`` says that a table-level rule that fails does not pass by generalising others.
     """
 
+    of_draws: ClassVar[bool] = False
+    """Whether it can be computed of a release that a mechanism made, of which nobody knows whose a row is."""
     of_quasi_identifiers: bool = False
     answers: Answers | None = None
     """What a long search for the value has found out, for another attempt; None: the value is had at once."""
 
-    def __init__(self, criterion: Requirement) -> None:
+    condition: Condition
+    context: EvaluationContext
+
+    def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
         self.criterion = criterion
+        self.condition = criterion.condition
+        self.context = context
+
+    @classmethod
+    async def prepared(cls, criterion: Requirement, context: EvaluationContext) -> Evaluator:
+        """The evaluator with all that has to be loaded or planned for it."""
+        return cls(criterion, context)
 
     @property
     @abstractmethod
@@ -94,8 +108,10 @@ class Evaluator(ABC):
 class Broken(Evaluator):
     """A criterion that cannot be computed, whatever the rule."""
 
-    def __init__(self, criterion: Requirement, error: InvalidInput | NotSupported) -> None:
-        super().__init__(criterion)
+    def __init__(
+        self, criterion: Requirement, context: EvaluationContext, error: InvalidInput | NotSupported
+    ) -> None:
+        super().__init__(criterion, context)
         self.error = error
 
     @property
