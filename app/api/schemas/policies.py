@@ -14,9 +14,9 @@ from app.api.schemas.derived import one_of, request_of
 from app.domain.policies import policy, schema
 from app.domain.policies.budget_condition import BudgetCondition
 from app.domain.policies.comparison import Value
-from app.domain.policies.conditions import CONDITIONS
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, Format, format_of
 from app.domain.policies.perfect_privacy_condition import Secret
+from app.domain.policies.policy import CONDITIONS
 from app.services.gates.policy_documents import NAME, names_of
 
 PolicyRef = Annotated[

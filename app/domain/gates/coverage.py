@@ -25,8 +25,9 @@ import numpy as np
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.persons import class_persons
 from app.domain.direct_identifiers.recognition import RecognisedKind
-from app.domain.policies.policy import Policy
-from app.domain.policies.reading import Reading
+from app.domain.errors import InvalidInput
+from app.domain.policies.policy import Policy, Requirement
+from app.domain.policies.reading import NO_COLUMNS, NOTHING_READ, Columns, Readable, Reading
 from app.domain.policies.schema import Giver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
@@ -241,6 +242,21 @@ def coverage_of(
         undecided=tuple(undecided),
         without_reason=policy.without_reason,
     )
+
+
+def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Reading:
+    """What a requirement of the policy reads of these columns; nothing if it cannot be understood."""
+    grouped, condition = columns.quasi_identifiers, criterion.condition
+    if criterion.scope.attributes is not None:
+        grouped = frozenset(criterion.scope.attributes) & columns.disclosed
+    slots = policy.slots_of(condition)
+    if policy.takes_absence_for_safety(condition):
+        slots -= columns.lacking
+    carried = NO_COLUMNS.union(*(columns.carried.get(slot, NO_COLUMNS) for slot in slots))
+    try:
+        return condition.reading(Readable(columns, grouped, carried))
+    except InvalidInput:
+        return NOTHING_READ
 
 
 def largest_k(policy: Policy) -> int:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from app.domain.gates.findings import Finding, Part, worst_of
 from app.domain.models.criterion import Criterion
-from app.domain.policies.comparison import WORDS, Comparison, Value
-from app.domain.policies.words import model_in_short, number
+from app.domain.policies.comparison import WORDS, Comparison, Value, model_in_short, number
 
 
 def of_value(what: str, parts: Sequence[Part], comparison: Comparison, threshold: Value) -> str:

@@ -14,10 +14,9 @@ from app.domain.errors import NotSupported
 from app.domain.gates.findings import Finding, held
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE, GuaranteeModel, is_worth, worth
-from app.domain.policies.comparison import WORDS
+from app.domain.policies.comparison import SYMBOLS, WORDS, number
 from app.domain.policies.guarantee_bounds import GuaranteeBounds
 from app.domain.policies.guarantee_condition import GuaranteeCondition
-from app.domain.policies.words import SYMBOLS, number
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Condition, RestsOnAssumptions, Word
+from app.domain.policies.findings import Checked
 
 
 @dataclass(frozen=True)
@@ -14,23 +14,15 @@ class BoundCondition(Condition):
     """The risk under the dictionary is a proven upper bound of that under the attacker's own."""
 
     kind: ClassVar[str] = "bound"
+    of_whole = "The bound is about all records together."
+    is_scored = True
+    quantity = "whether the risk is an upper bound"
     dictionary: Word
     """Slot of the dictionary."""
     may_rest_on_assumptions: RestsOnAssumptions = False
 
-    @property
-    def is_scored(self) -> bool:
-        """Always: it is of risk."""
-        return True
-
-    @property
-    def quantity(self) -> str:
-        """Whether it is one."""
-        return "whether the risk is an upper bound"
-
     def check(self, checked: Checked) -> None:
         """Note a slot that there is not."""
-        checked.refuse_scope("The bound is about all records together.")
         checked.slot(self.dictionary, f"{checked.at}/dictionary")
 
     def as_strict_as(self, other: Self) -> bool:

@@ -10,8 +10,8 @@ from annotated_types import Ge, Le, Lt
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import joined
 from app.domain.mechanisms.guarantee_models import DIFFERENTIAL_PRIVACY
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Condition, RestsOnAssumptions
+from app.domain.policies.findings import Checked
 from app.domain.policies.guarantee_condition import WEAK, GuaranteeCondition, note_weak
 from app.domain.policies.reading import Readable, Reading
 
@@ -23,20 +23,16 @@ class BudgetCondition(Condition):
     kind: ClassVar[str] = "privacy_budget"
     is_certificate: ClassVar[bool] = True
     reads_ledger: ClassVar[bool] = True
+    of_whole = "A budget is of the whole table."
+    quantity = "whether all releases of the table together are within the limits"
     epsilon: Annotated[float, Ge(0.0001), Le(1000), Example(2)]
     """Most ε of all of them together, the decimal that it is written as."""
     delta: Annotated[float, Ge(0), Lt(1), Example(0.00001)]
     """Most δ of all of them together."""
     may_rest_on_assumptions: RestsOnAssumptions = False
 
-    @property
-    def quantity(self) -> str:
-        """Whether the sums are within the limits."""
-        return "whether all releases of the table together are within the limits"
-
     def check(self, checked: Checked) -> None:
         """Note limits that promise little."""
-        checked.refuse_scope("A budget is of the whole table.")
         for name, most in WEAK.items():
             if getattr(self, name) > most:
                 note_weak(joined(checked.at, name), name, most, checked.found)

@@ -2,7 +2,7 @@
 
 A kind says everything that is decided by kind: with which dictionaries it is evaluated, what is wrong with
 it, how it is kept, whether it asks for as much as another, which columns it reads, and what its value is a
-number of. :mod:`app.domain.policies.conditions` lists the kinds.
+number of. :mod:`app.domain.policies.policy` lists the kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.reading import NOTHING_READ, Readable, Reading
 
 if TYPE_CHECKING:
-    from app.domain.policies.checking import Checked
+    from app.domain.policies.findings import Checked
 
 Word = Annotated[str, Len(1, 100)]
 Title = Annotated[str, Len(1, 200)]
@@ -64,6 +64,8 @@ class Condition(ABC):
     """Whether it is about queries that are to be published rather than about a release of data."""
     reads_ledger: ClassVar[bool] = False
     """Whether what else was released of the table matters."""
+    of_whole: ClassVar[str] = ""
+    """Why it is never about a part of the release; empty if it may be."""
 
     @property
     @abstractmethod

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from app.domain.policies.condition import Condition
-from app.domain.policies.pinning import pinned
-from app.domain.policies.policy import Policy, Requirement
+from app.domain.policies.policy import Policy, Requirement, pinned
 
 Effect = Literal["stricter", "looser", "different", "none"]
 Kind = Literal["added", "removed", "changed"]

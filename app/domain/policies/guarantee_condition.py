@@ -18,13 +18,11 @@ from app.domain.mechanisms.guarantee_models import (
     is_worth,
 )
 from app.domain.models.criteria import CRITERIA
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Condition, Parameters, RestsOnAssumptions
-from app.domain.policies.findings import Findings
+from app.domain.policies.findings import Checked, Findings
 from app.domain.policies.guarantee_bounds import GuaranteeBounds, bounds_of
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.protection import WorstCase, failing_records
-from app.domain.policies.reading import NOTHING_READ, Readable, Reading
+from app.domain.policies.reading import NOTHING_READ, Readable, Reading, WorstCase, failing_records
 from app.domain.policies.thresholds import check_threshold
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE
 
@@ -40,6 +38,8 @@ class GuaranteeCondition(Condition):
 
     kind: ClassVar[str] = "guarantee"
     is_certificate: ClassVar[bool] = True
+    of_whole = "A guarantee is of the whole release."
+    quantity = "whether such a guarantee stands"
     model: str
     parameters: Annotated[Parameters, WithKind("model"), Example({"kind": LIKENESS, "beta": {"at_most": 2}})]
     """The privacy model's `kind`, and what is asked of the parameters that guarantees state: bounds of a
@@ -55,14 +55,8 @@ class GuaranteeCondition(Condition):
         """What it asks of the parameters; InvalidInput names what is unknown or written otherwise."""
         return bounds_of(self.model, self.parameters)
 
-    @property
-    def quantity(self) -> str:
-        """Whether there is one."""
-        return "whether such a guarantee stands"
-
     def check(self, checked: Checked) -> None:
         """Note bounds that nothing or everything keeps, and an attribute that is not sensitive."""
-        checked.refuse_scope("A guarantee is of the whole release.")
         found, at = checked.found, checked.at
         bounds: GuaranteeBounds | None = None
         with found.refusals():

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from app.documents import closest
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import joined
-from app.domain.policies.checking import Checked
-from app.domain.policies.contradictions import check_together
-from app.domain.policies.findings import Findings, Lint
+from app.domain.policies.condition import Condition
+from app.domain.policies.findings import Checked, Findings, Lint
 from app.domain.policies.policy import Policy, Requirement
 from app.domain.policies.reasons import is_reason
 from app.domain.policies.schema import PolicySchema
@@ -26,8 +25,8 @@ def lint(policy: Policy) -> Lint:
     _note_repeats([own.id for own in policy.requirements], "requirements", "id", found)
     _note_repeats([slot.name for slot in policy.dictionaries], "dictionaries", "name", found)
     for number, requirement in enumerate(policy.requirements):
-        _check_requirement(policy, requirement, f"/requirements/{number}", found)
-    check_together(policy, found)
+        check_requirement(policy, requirement, f"/requirements/{number}", found)
+    _check_together(policy, found)
     _check_attacked(policy, found)
     _check_subjects(policy, found)
     if not policy.judges_views:
@@ -55,14 +54,18 @@ def _note_repeats(names: Sequence[str], field: str, key: str, found: Findings) -
             )  # fmt: skip
 
 
-def _check_requirement(policy: Policy, requirement: Requirement, pointer: str, found: Findings) -> None:
+def check_requirement(policy: Policy, requirement: Requirement, pointer: str, found: Findings) -> None:
+    """Note all that is wrong with a requirement that is at ``pointer``."""
     for name in ("title", "reason"):
         if not is_reason(getattr(requirement, name)):
             found.error(
                 f"{pointer}/{name}", f"missing-{name}", f"The {name} has no word.",
                 "Say why this number." if name == "reason" else "Say what must hold.",
             )  # fmt: skip
-    requirement.condition.check(Checked(policy, requirement, pointer, found))
+    condition: Condition = requirement.condition
+    if condition.of_whole and not requirement.scope.is_everything:
+        found.error(f"{pointer}/scope", "unsupported-scope", condition.of_whole, "Leave the scope out.")
+    condition.check(Checked(policy, requirement, pointer, found))
 
 
 def _check_attacked(policy: Policy, found: Findings) -> None:
@@ -113,6 +116,69 @@ def _check_subjects(policy: Policy, found: Findings) -> None:
                 f"/{name}", "mixed-subjects",
                 f"The policy is about views, and {name} about releases of data.", "Leave it out.",
             )  # fmt: skip
+
+
+def _check_together(policy: Policy, found: Findings) -> None:
+    """Note requirements that contradict others or follow from others; those with errors are left out.
+
+    A requirement is warned of once for each of the two, however many others there are to name: the number of
+    warnings, which are kept with the policy, grows with that of the requirements and not of their pairs.
+    """
+    sound = [
+        (number, own)
+        for number, own in enumerate(policy.requirements)
+        if not found.has_error_in(f"/requirements/{number}")
+    ]
+    for place, later in enumerate(sound):
+        for earlier in sound[:place]:
+            if earlier[1].scope == later[1].scope:
+                _compare(found, earlier, later)
+
+
+def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int, Requirement]) -> None:
+    one: Condition = earlier[1].condition
+    other: Condition = later[1].condition
+    if type(one) is not type(other):
+        return
+    if one.contradicts(other):
+        _note_contradiction(found, earlier[1], later)
+    else:
+        _note_implied(found, earlier, later, other.as_strict_as(one), one.as_strict_as(other))
+
+
+def _note_contradiction(found: Findings, one: Requirement, later: tuple[int, Requirement]) -> None:
+    number, other = later
+    pointer, code = f"/requirements/{number}/condition/threshold", "contradictory"
+    both_block = one.severity == other.severity == "block"
+    if not both_block and found.has_warning(pointer, code):
+        return
+    note = found.error if both_block else found.warn
+    note(
+        pointer, code,
+        f"No release can meet both {one.id!r} and {other.id!r}.", "Change or leave out one of the two.",
+    )  # fmt: skip
+
+
+def _note_implied(
+    found: Findings,
+    earlier: tuple[int, Requirement],
+    later: tuple[int, Requirement],
+    later_implies: bool,
+    earlier_implies: bool,
+) -> None:
+    """Note the one that follows from the other, if that one's failure blocks at least as much."""
+    for (number, own), (_, other), implied in (
+        (later, earlier, earlier_implies),
+        (earlier, later, later_implies),
+    ):
+        if implied and (other.severity == "block" or own.severity == "warn"):
+            if found.has_warning(f"/requirements/{number}", "implied"):
+                return
+            found.warn(
+                f"/requirements/{number}", "implied", f"Who meets {other.id!r} meets {own.id!r} as well.",
+                "Leave it out, or make it a requirement of its own.",
+            )  # fmt: skip
+            return
 
 
 def _check_slots(policy: Policy, found: Findings) -> None:

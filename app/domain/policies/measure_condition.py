@@ -19,7 +19,6 @@ from app.domain.models.alpha_k_anonymity import AlphaKParameters
 from app.domain.models.beta_likeness import LEAST, BetaLikeness
 from app.domain.models.entry import Measure
 from app.domain.models.k_anonymity import EquivalenceClassesParameters
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import (
     Compared,
     Hiding,
@@ -29,8 +28,16 @@ from app.domain.policies.condition import (
     Threshold,
     Title,
 )
-from app.domain.policies.protection import WorstCase, failing_records
-from app.domain.policies.reading import NO_COLUMNS, NOTHING_READ, Columns, Readable, Reading
+from app.domain.policies.findings import Checked
+from app.domain.policies.reading import (
+    NO_COLUMNS,
+    NOTHING_READ,
+    Columns,
+    Readable,
+    Reading,
+    WorstCase,
+    failing_records,
+)
 from app.domain.policies.thresholds import ThresholdCondition, check_threshold
 
 MEASURE_OF: Final[Mapping[str, Measure[Any, Any]]] = {measure.name: measure for measure in MEASURES}

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Condition, Hiding, Parameters, Share, SlotName
+from app.domain.policies.findings import Checked
 from app.domain.policies.objectives import (
     OptimumScope,
     criteria_of,
@@ -18,8 +18,7 @@ from app.domain.policies.objectives import (
     problem_of,
 )
 from app.domain.policies.privacy_model_condition import ASKS_K, reading_of_model
-from app.domain.policies.protection import model_protects, risk_cap_protects
-from app.domain.policies.reading import NOTHING_READ, Readable, Reading
+from app.domain.policies.reading import NOTHING_READ, Readable, Reading, model_protects, risk_cap_protects
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import MinLoss
 
@@ -29,6 +28,8 @@ class OptimumCondition(Condition):
     """The rule is within a gap of the proven optimum of an objective."""
 
     kind: ClassVar[str] = "optimum"
+    of_whole = "An optimum is of the whole release."
+    quantity = "distance from the proven optimum, as a share of it"
     objective: Annotated[Parameters, Example({"kind": "min_risk", "utility_floor": 6})]
     """The objective, as `POST optimisations` takes it."""
     scope: OptimumScope = "table_level"
@@ -43,11 +44,6 @@ class OptimumCondition(Condition):
         return bool(self.objective.get("kind") != MinLoss.kind)
 
     @property
-    def quantity(self) -> str:
-        """The gap."""
-        return "distance from the proven optimum, as a share of it"
-
-    @property
     def class_sizes(self) -> Iterable[object]:
         """The k of its criteria."""
         return [own.get("k") for own in self.objective.get("privacy", ()) if own.get("kind") in ASKS_K]
@@ -59,7 +55,6 @@ class OptimumCondition(Condition):
 
     def check(self, checked: Checked) -> None:
         """Note objectives that no search takes, and a dictionary that is missing."""
-        checked.refuse_scope("An optimum is of the whole release.")
         problem = None
         with checked.found.refusals():
             problem = problem_of(self.objective, self.scope, f"{checked.at}/objective")

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self
 from annotated_types import Len
 
 from app.domain.catalogue.catalogue_types import ADDED_LATER, Example, QueryLanguage, SqlDialect
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Condition, Prose, Word
+from app.domain.policies.findings import Checked
 from app.domain.policies.reasons import is_reason
 
 MOST_SECRETS: Final = 50
@@ -41,6 +41,7 @@ class PerfectPrivacyCondition(Condition):
 
     kind: ClassVar[str] = "perfect_privacy"
     is_of_views: ClassVar[bool] = True
+    of_whole = "Every view is judged as a whole."
     secrets: Annotated[tuple[Secret, ...], Len(1, MOST_SECRETS)]
     """What is to stay secret."""
     language: Annotated[QueryLanguage, Example("datalog")] = "datalog"
@@ -70,7 +71,6 @@ class PerfectPrivacyCondition(Condition):
 
     def check(self, checked: Checked) -> None:
         """Note secrets that are named alike or without a reason, and keys that are ignored without one."""
-        checked.refuse_scope("Every view is judged as a whole.")
         if self.keys == "ignored" and not is_reason(self.keys_reason or ""):
             checked.found.error(
                 f"{checked.at}/keys_reason", "missing-reason", "Keys are ignored without a reason.",

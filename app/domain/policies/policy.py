@@ -9,19 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final, Literal, get_args
 
 from annotated_types import Ge, Le, Len, MaxLen
 
 from app.documents import SHORT
 from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, Example, LabelText
 from app.domain.errors import InvalidInput
+from app.domain.policies.bound_condition import BoundCondition
+from app.domain.policies.budget_condition import BudgetCondition
 from app.domain.policies.condition import Condition, Prose, Share, Title, Word
-from app.domain.policies.conditions import AnyCondition
 from app.domain.policies.formats import FORMAT_2, Format
+from app.domain.policies.guarantee_condition import GuaranteeCondition
+from app.domain.policies.measure_condition import MeasureCondition
+from app.domain.policies.optimum_condition import OptimumCondition
+from app.domain.policies.perfect_privacy_condition import PerfectPrivacyCondition
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.policies.reasons import is_reason
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, NotCovered, PolicySchema
+from app.domain.policies.score_condition import ScoreCondition
 from app.domain.tables.numbers import highest_accepted
 
 Severity = Literal["block", "warn"]
@@ -97,6 +104,20 @@ class Scope:
     def is_everything(self) -> bool:
         """Whether it is the whole release."""
         return self.attributes is None and self.groups is None
+
+
+AnyCondition = (
+    MeasureCondition
+    | ScoreCondition
+    | PrivacyModelCondition
+    | BoundCondition
+    | OptimumCondition
+    | GuaranteeCondition
+    | BudgetCondition
+    | PerfectPrivacyCondition
+)
+CONDITIONS: Final[tuple[type[AnyCondition], ...]] = get_args(AnyCondition)
+"""The kinds of requirements: each is a file, and a line above."""
 
 
 @dataclass(frozen=True)
@@ -212,3 +233,33 @@ class Policy:
         if self.is_covered_as_before:
             return ()
         return tuple(name for own in self.not_covered if not is_reason(own.reason) for name in own.columns)
+
+
+def pinned(policy: Policy, *, as_before: bool = False) -> Policy:
+    """The policy with every measure's and privacy model's version, two of one meaning alike.
+
+    What names none has the newest, or the first, ``as_before`` there were others. Parameters that equal their
+    default are left out. What cannot be read stays as it is.
+    """
+    requirements = tuple(
+        replace(requirement, condition=requirement.condition.pinned(as_before=as_before))
+        for requirement in policy.requirements
+    )
+    return replace(policy, requirements=requirements)
+
+
+def with_coverage(policy: Policy) -> Policy:
+    """The policy with the newest check of columns, unless it names a version of it or is about views."""
+    if policy.coverage_version is not None or policy.judges_views:
+        return policy
+    return replace(policy, coverage_version=NEWEST_COVERAGE)
+
+
+def of_earlier_versions(policy: Policy) -> tuple[str, ...]:
+    """The requirements of a stored policy that keep an earlier version of a measure or privacy model."""
+    newest = pinned(policy).requirements
+    return tuple(
+        own.id
+        for own, new in zip(policy.requirements, newest, strict=True)
+        if own != new or own.condition.is_of_earlier_version
+    )

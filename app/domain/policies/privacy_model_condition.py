@@ -15,12 +15,18 @@ from app.domain.models.alpha_k_anonymity import AlphaKAnonymity
 from app.domain.models.criterion import Criterion
 from app.domain.models.k_anonymity import KAnonymity
 from app.domain.models.prosecutor_risk import HighestRisk
-from app.domain.policies.checking import Checked
+from app.domain.policies.comparison import model_in_short
 from app.domain.policies.condition import Hiding, Parameters, ParametrisedCondition, Share, SlotName
+from app.domain.policies.findings import Checked
 from app.domain.policies.objectives import criterion_of, marks_of, of_newest_version
-from app.domain.policies.protection import model_protects, values_protected
-from app.domain.policies.reading import NO_COLUMNS, NOTHING_READ, Readable, Reading
-from app.domain.policies.words import model_in_short
+from app.domain.policies.reading import (
+    NO_COLUMNS,
+    NOTHING_READ,
+    Readable,
+    Reading,
+    model_protects,
+    values_protected,
+)
 
 ASKS_K: Final = frozenset({KAnonymity.kind, AlphaKAnonymity.kind})
 """Privacy models whose k is the least size of classes."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
 
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.catalogue.meanings import ASIDE, FROM_ONE, HIDING, LOSS, LOW, NOTHING_KNOWN, RISK, UTILITY
 from app.domain.catalogue.result_values import ResultValue, found_in
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Compared, SlotName, Threshold, Title
+from app.domain.policies.findings import Checked
 from app.domain.policies.reading import NO_COLUMNS, NOTHING_READ, Readable, Reading
 from app.domain.policies.thresholds import ThresholdCondition, check_threshold
 from app.domain.risk.summaries import LOSS_QUANTILES
@@ -66,16 +66,12 @@ class ScoreCondition(ThresholdCondition):
     """A number of the assessment's result; without a dictionary of the worst of all that are filled."""
 
     kind: ClassVar[str] = "score"
+    is_scored = True
     value: Annotated[Title, Example("loss_quantiles.0.95")]
     """Which number."""
     comparison: Compared
     threshold: Threshold
     dictionary: SlotName = None
-
-    @property
-    def is_scored(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def result_value(self) -> ResultValue | None:
@@ -85,10 +81,6 @@ class ScoreCondition(ThresholdCondition):
     def slots(self, declared: frozenset[str]) -> frozenset[str]:
         """The one that it names, or all."""
         return declared if self.dictionary is None else super().slots(declared)
-
-    def is_about_the_same(self, other: Self) -> bool:
-        """Whether both are on the same number under the same dictionary."""
-        return self == replace(other, comparison=self.comparison, threshold=self.threshold)
 
     def check(self, checked: Checked) -> None:
         """Note a number that there is not, a scope that it does not have, and thresholds without sense."""

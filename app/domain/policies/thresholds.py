@@ -5,30 +5,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Final, Protocol, Self
+from dataclasses import replace
+from typing import Any, Final, Self
 
 from app.domain.catalogue.meanings import Range
 from app.domain.catalogue.result_values import ResultValue
 from app.domain.policies.comparison import WORDS, Comparison, Value
 from app.domain.policies.condition import Condition
 from app.domain.policies.findings import Findings
+from app.domain.policies.guarantee_bounds import NumberBound
 from app.domain.policies.intervals import Interval
-from app.domain.policies.protection import WorstCase
+from app.domain.policies.reading import WorstCase
 
 _TOWARDS: dict[Comparison, str] = {"at_least": "high", "above": "high", "at_most": "low", "below": "low"}
 _INCLUSIVE: Final = ("at_least", "at_most", "equals")
-
-
-class HasThreshold(Protocol):
-    """Whatever bounds a number."""
-
-    @property
-    def comparison(self) -> Comparison:
-        """How the number is compared."""
-
-    @property
-    def threshold(self) -> Value:
-        """With what."""
 
 
 class ThresholdCondition(Condition):
@@ -43,9 +33,10 @@ class ThresholdCondition(Condition):
     def result_value(self) -> ResultValue | None:
         """The value that the threshold is set for; None if there is none of this name."""
 
-    @abstractmethod
     def is_about_the_same(self, other: Self) -> bool:
         """Whether the other one's threshold is for the very same number."""
+        as_other = replace(self, comparison=other.comparison, threshold=other.threshold)  # type: ignore[type-var]
+        return as_other == other
 
     @property
     def quantity(self) -> str:
@@ -118,8 +109,15 @@ class ThresholdCondition(Condition):
         )
 
 
+_Bound = ThresholdCondition | NumberBound
+
+
 def check_threshold(
-    found: Findings, pointer: str, value: ResultValue, condition: HasThreshold, options: Mapping[str, Any]
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    condition: _Bound,
+    options: Mapping[str, Any],
 ) -> None:
     """Note what is wrong with the threshold of a condition that is at ``pointer``."""
     comparison, threshold = condition.comparison, condition.threshold
@@ -150,7 +148,7 @@ def check_threshold(
         )  # fmt: skip
 
 
-def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition: HasThreshold) -> None:
+def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition: _Bound) -> None:
     threshold = condition.threshold
     if value.kind != "boolean" or not isinstance(threshold, bool):
         wanted = "true or false" if value.kind == "boolean" else "a number"
@@ -174,7 +172,11 @@ def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition:
 
 
 def _check_outcome(
-    found: Findings, pointer: str, value: ResultValue, condition: HasThreshold, possible: Range
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    condition: _Bound,
+    possible: Range,
 ) -> None:
     """Note thresholds at an end of what is possible, where no value or every value keeps them."""
     comparison, threshold = condition.comparison, condition.threshold

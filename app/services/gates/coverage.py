@@ -21,14 +21,13 @@ from app.domain.gates.coverage import (
     Uncovered,
     Why,
     coverage_of,
+    reading_of,
     singled_out,
 )
-from app.domain.gates.reading import reading_of
 from app.domain.gates.verdicts import Verdict
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.policy import Policy
-from app.domain.policies.protection import WorstCase, greatest_loss
-from app.domain.policies.reading import Columns
+from app.domain.policies.reading import Columns, WorstCase, greatest_loss
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing

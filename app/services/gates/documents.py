@@ -13,8 +13,7 @@ from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.models.entry import fields_of_releases
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
 from app.domain.policies.measure_condition import MEASURE_OF
-from app.domain.policies.pinning import of_earlier_versions
-from app.domain.policies.policy import Requirement
+from app.domain.policies.policy import Requirement, of_earlier_versions
 from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.coverage import COVERED_AS_BEFORE, verdict_with

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.findings import Finding
+from app.domain.policies.comparison import number
 from app.domain.policies.condition import Condition
 from app.domain.policies.policy import Policy, Requirement
-from app.domain.policies.words import number
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never

@@ -8,10 +8,10 @@ from typing import Final
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.policies.bound_condition import BoundCondition
 from app.domain.policies.budget_condition import BudgetCondition
-from app.domain.policies.checking import Checked
 from app.domain.policies.condition import Condition
 from app.domain.policies.findings import Findings
 from app.domain.policies.guarantee_condition import GuaranteeCondition
+from app.domain.policies.lint import check_requirement
 from app.domain.policies.measure_condition import MeasureCondition
 from app.domain.policies.optimum_condition import OptimumCondition
 from app.domain.policies.policy import Requirement
@@ -54,7 +54,7 @@ def _refuse(criterion: Requirement, context: EvaluationContext) -> None:
     if context.doubt is not None:
         raise InvalidInput([context.doubt])
     found = Findings()
-    criterion.condition.check(Checked(context.subject.policy, criterion, "", found))
+    check_requirement(context.subject.policy, criterion, "", found)
     if found.has_error_in("/scope"):
         raise InvalidInput([own for own in found.lint().errors if own.pointer.startswith("/scope")])
     file = context.alone

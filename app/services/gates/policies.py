@@ -17,8 +17,7 @@ from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
 from app.domain.policies.findings import Lint
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.pinning import pinned, with_coverage
-from app.domain.policies.policy import NEWEST_COVERAGE, Policy
+from app.domain.policies.policy import NEWEST_COVERAGE, Policy, pinned, with_coverage
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
 from app.services.datasets.structured_text import read_yaml
 from app.services.fingerprints import new_resource

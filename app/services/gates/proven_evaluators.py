@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from app.domain.catalogue.catalogue_types import Holds, Hypothesis
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import NotSupported
 from app.domain.gates.explanations import of_bound, of_optimum
 from app.domain.gates.findings import Finding, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
@@ -132,10 +132,6 @@ class BoundEvaluator(Evaluator):
     def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
         super().__init__(criterion, context)
         context.dictionary(self.condition.dictionary)
-        if context.scoring(self.condition.dictionary).sensitivity is None:
-            raise InvalidInput.of(
-                "/sensitivity", "missing", "A bound is of risk, which needs the harm of a disclosure."
-            )
 
     @cached_property
     def cost(self) -> EvaluatorCost:

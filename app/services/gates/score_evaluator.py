@@ -39,10 +39,7 @@ class ScoreEvaluator(Evaluator):
                 "/dictionaries", "missing", "No dictionary is given to score against.", "Name one."
             )
         for slot in self._slots:
-            if context.scoring(slot).sensitivity is None:
-                raise InvalidInput.of(
-                    "/sensitivity", "missing", "A score needs the harm of a disclosure.", "Name a profile."
-                )
+            context.scoring(slot)
 
     @cached_property
     def cost(self) -> EvaluatorCost:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from app.domain.policies.comparison import model_in_short
 from app.domain.policies.objectives import criterion_of
-from app.domain.policies.words import model_in_short
 
 
 @pytest.mark.parametrize(

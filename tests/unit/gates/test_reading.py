@@ -9,7 +9,7 @@ import pytest
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import InvalidInput
-from app.domain.gates.reading import reading_of
+from app.domain.gates.coverage import reading_of
 from app.domain.policies.reading import Columns, Reading
 from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
