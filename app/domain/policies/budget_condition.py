@@ -46,11 +46,8 @@ class BudgetCondition(Condition):
 
     def as_strict_as(self, other: Self) -> bool:
         """Whether every release that keeps its limits keeps the other ones, too."""
-        return (
-            self.epsilon <= other.epsilon
-            and self.delta <= other.delta
-            and (other.may_rest_on_assumptions or not self.may_rest_on_assumptions)
-        )
+        may_rest = other.may_rest_on_assumptions or not self.may_rest_on_assumptions
+        return self.epsilon <= other.epsilon and self.delta <= other.delta and may_rest
 
     def reading(self, readable: Readable) -> Reading:
         """That of the guarantee which a release that keeps the limits is sure to have by itself."""

@@ -149,8 +149,7 @@ class Condition(ABC):
     def as_released(self, reading: Reading, drawn: Set[str] | None) -> Reading:
         """What is left of a reading of this release.
 
-        ``drawn`` are the columns whose values a mechanism drew; None: no mechanism made the release, and
-        nothing is promised of it. Of a mechanism's release nothing can be computed of single records.
+        ``drawn`` are the columns whose values a mechanism drew; None: no mechanism made the release.
         """
         if self.is_certificate:
             return NOTHING_READ if drawn is None else reading

@@ -187,24 +187,16 @@ def _effect(old: Requirement, new: Requirement) -> Effect:
     severity: Effect = "none"
     if old.severity != new.severity:
         severity = "stricter" if new.severity == "block" else "looser"
-    judged = "different" if old.scope != new.scope else _effect_of_condition(old.condition, new.condition)
+    one: Condition = old.condition
+    other: Condition = new.condition
+    if old.scope != new.scope or type(one) is not type(other):
+        return "different"
+    at_least_as_strict = one == other or other.as_strict_as(one)
+    at_most_as_strict = one == other or one.as_strict_as(other)
+    judged: Effect = "none" if at_least_as_strict else "different"
+    if at_least_as_strict != at_most_as_strict:
+        judged = "stricter" if at_least_as_strict else "looser"
     return together((severity, judged))
-
-
-def _effect_of_condition(old: Condition, new: Condition) -> Effect:
-    if old == new:
-        return "none"
-    if type(old) is not type(new):
-        return "different"
-    return _by_order(new.as_strict_as(old), old.as_strict_as(new))
-
-
-def _by_order(at_least_as_strict: bool, at_most_as_strict: bool) -> Effect:
-    if at_least_as_strict and at_most_as_strict:
-        return "none"
-    if not at_least_as_strict and not at_most_as_strict:
-        return "different"
-    return "stricter" if at_least_as_strict else "looser"
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:

@@ -116,6 +116,7 @@ class Checked:
             )  # fmt: skip
 
     def value(self, path: str, values: tuple[ResultValue, ...], what: str) -> ResultValue | None:
+        """The value at a path; None, and noted, if there is none."""
         value = found_in(values, path)
         if value is not None:
             return replace(value, path=path)

@@ -10,13 +10,7 @@ from typing import Annotated, ClassVar, Final, Literal, Self
 from app.documents import WithKind
 from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput, joined
-from app.domain.mechanisms.guarantee_models import (
-    ATTRIBUTE,
-    DIFFERENTIAL_PRIVACY,
-    LIKENESS,
-    GuaranteeModel,
-    is_worth,
-)
+from app.domain.mechanisms.guarantee_models import ATTRIBUTE, DIFFERENTIAL_PRIVACY, LIKENESS, is_worth
 from app.domain.models.criteria import CRITERIA
 from app.domain.policies.condition import Condition, Parameters, RestsOnAssumptions
 from app.domain.policies.findings import Checked, Findings
@@ -66,8 +60,10 @@ class GuaranteeCondition(Condition):
         _check_numbers(bounds, at, found)
         _check_attribute(checked, bounds, f"{at}/model/{ATTRIBUTE}")
         model = bounds.model
-        if self.model == DIFFERENTIAL_PRIVACY:
-            _check_privacy(bounds, f"{at}/model", found)
+        for name, most in WEAK.items() if self.model == DIFFERENTIAL_PRIVACY else ():
+            # A number that is missing asks for no privacy at all.
+            if bounds.interval(name).greatest > most * (1 + FEASIBILITY_TOLERANCE):
+                note_weak(joined(f"{at}/model", name), name, most, found)
         if model.always_assumed and not self.may_rest_on_assumptions:
             found.warn(
                 f"{at}/may_rest_on_assumptions", "never-passes",
@@ -87,15 +83,11 @@ class GuaranteeCondition(Condition):
 
         Both ask for some guarantee: the one that keeps this one keeps the other one then.
         """
+        may_rest = other.may_rest_on_assumptions or not self.may_rest_on_assumptions
         try:
-            within = self.bounds.within(other.bounds)
+            return self.bounds.within(other.bounds) and is_worth(self.status, other.status) and may_rest
         except InvalidInput:
             return False
-        return (
-            within
-            and is_worth(self.status, other.status)
-            and (other.may_rest_on_assumptions or not self.may_rest_on_assumptions)
-        )
 
     def reading(self, readable: Readable) -> Reading:
         """The attribute whose values were drawn, of others nothing is promised; or whole records."""
@@ -133,7 +125,10 @@ def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> No
         at = joined(f"{pointer}/model", own.parameter)
         noted = Findings()
         check_threshold(noted, at, model.numbers[own.parameter], own, {})
-        _note_at(noted, f"{at}/{own.comparison}", found)
+        told = noted.lint()
+        for note, faults in ((found.error, told.errors), (found.warn, told.warnings)):
+            for fault in faults:
+                note(f"{at}/{own.comparison}", fault.code, fault.message, fault.remedy)
     for name, asked in (bounds.choices or {}).items():
         if asked == model.choices[name][-1]:
             found.warn(
@@ -149,28 +144,12 @@ def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> No
             )  # fmt: skip
 
 
-def _check_privacy(bounds: GuaranteeBounds, pointer: str, found: Findings) -> None:
-    """Note numbers that ask for little privacy, or for none because they are missing."""
-    for name, most in WEAK.items():
-        if bounds.interval(name).greatest > most * (1 + FEASIBILITY_TOLERANCE):
-            note_weak(joined(pointer, name), name, most, found)
-
-
 def note_weak(place: str, name: str, most: float, found: Findings) -> None:
     """Note a limit that promises little."""
     found.warn(
         place, "weak-guarantee", f"A guarantee with a {name} above {most:g} passes, which promises little.",
         f"Ask for a {name} of at most {most:g}, or less.",
     )  # fmt: skip
-
-
-def _note_at(noted: Findings, place: str, found: Findings) -> None:
-    """What was noted of a threshold, at the place where policies write it."""
-    told = noted.lint()
-    for own in told.errors:
-        found.error(place, own.code, own.message, own.remedy)
-    for own in told.warnings:
-        found.warn(place, own.code, own.message, own.remedy)
 
 
 def _check_attribute(checked: Checked, bounds: GuaranteeBounds, pointer: str) -> None:
@@ -183,12 +162,8 @@ def _check_attribute(checked: Checked, bounds: GuaranteeBounds, pointer: str) ->
             pointer, "wrong-role", f"By the policy's schema {name!r} is no sensitive attribute.",
             f"Name one of: {', '.join(sensitive)}." if sensitive else "Give the attribute its role.",
         )  # fmt: skip
-    elif name is None and _needs_name(bounds.model, sensitive):
+    elif name is None and bounds.model.is_of_one_attribute and len(sensitive) > 1:
         found.error(
             pointer, "missing", "By the policy's schema several attributes are sensitive.",
             f"Name one of: {', '.join(sensitive)}.",
         )  # fmt: skip
-
-
-def _needs_name(model: GuaranteeModel, sensitive: list[str]) -> bool:
-    return model.is_of_one_attribute and len(sensitive) > 1

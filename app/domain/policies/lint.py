@@ -73,14 +73,12 @@ def _check_attacked(policy: Policy, found: Findings) -> None:
 
     A table can be far from all records, and resemble them little, and give people away all the same.
     """
-    if any(own.severity == "block" and own.condition.is_certificate for own in policy.requirements):
-        return
     judging = [
         (number, own.condition.synthetic_judge)
         for number, own in enumerate(policy.requirements)
         if own.severity == "block"
     ]
-    if any(measure is not None and measure.protects for _, measure in judging):
+    if policy.is_certified or any(measure is not None and measure.protects for _, measure in judging):
         return
     attack = next(own.name for own in MEASURES if own.judges_synthetic and own.protects)
     for number, measure in judging:
@@ -140,23 +138,16 @@ def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int
     other: Condition = later[1].condition
     if type(one) is not type(other):
         return
-    if one.contradicts(other):
-        _note_contradiction(found, earlier[1], later)
-    else:
+    if not one.contradicts(other):
         _note_implied(found, earlier, later, other.as_strict_as(one), one.as_strict_as(other))
-
-
-def _note_contradiction(found: Findings, one: Requirement, later: tuple[int, Requirement]) -> None:
-    number, other = later
-    pointer, code = f"/requirements/{number}/condition/threshold", "contradictory"
-    both_block = one.severity == other.severity == "block"
-    if not both_block and found.has_warning(pointer, code):
         return
-    note = found.error if both_block else found.warn
-    note(
-        pointer, code,
-        f"No release can meet both {one.id!r} and {other.id!r}.", "Change or leave out one of the two.",
-    )  # fmt: skip
+    pointer, code = f"/requirements/{later[0]}/condition/threshold", "contradictory"
+    both_block = earlier[1].severity == later[1].severity == "block"
+    if both_block or not found.has_warning(pointer, code):
+        (found.error if both_block else found.warn)(
+            pointer, code, f"No release can meet both {earlier[1].id!r} and {later[1].id!r}.",
+            "Change or leave out one of the two.",
+        )  # fmt: skip
 
 
 def _note_implied(

@@ -87,9 +87,7 @@ class MeasureCondition(ParametrisedCondition, ThresholdCondition):
         """The measure's parameters."""
         measure = MEASURE_OF.get(self.measure)
         if measure is None:
-            raise InvalidInput.of(
-                "/measure/kind", "unknown-measure", f"There is no measure {self.measure!r}."
-            )
+            raise InvalidInput.of("/measure/kind", "unknown-measure", "There is no such measure.")
         return built(measure.parameters, {**self.meant, **self.parameters})
 
     @property

@@ -194,6 +194,11 @@ class Policy:
         """Whether it is about queries that are to be published rather than about a release of data."""
         return any(own.condition.is_of_views for own in self.requirements)
 
+    @property
+    def is_certified(self) -> bool:
+        """Whether a requirement that blocks is on what the mechanism promises of every draw."""
+        return any(own.severity == "block" and own.condition.is_certificate for own in self.requirements)
+
     def slot(self, name: str) -> Slot | None:
         """The dictionary slot of this name."""
         return next((slot for slot in self.dictionaries if slot.name == name), None)

@@ -94,12 +94,8 @@ class PrivacyModelCondition(ParametrisedCondition):
         needs = f"The privacy model {self.model}" if model.needs_population else None
         checked.slot(self.dictionary, f"{at}/dictionary", needs)
         if self.dictionary is not None and needs is None:
-            found.warn(
-                f"{at}/dictionary",
-                "unused-dictionary",
-                f"{self.model} looks at no dictionary.",
-                "Leave it out.",
-            )
+            message = f"{self.model} looks at no dictionary."
+            found.warn(f"{at}/dictionary", "unused-dictionary", message, "Leave it out.")
         if model.table_wide:
             self._check_table_wide(checked)
         if self.missing == "excluded":
@@ -133,9 +129,8 @@ class PrivacyModelCondition(ParametrisedCondition):
 
     def pinned(self, *, as_before: bool) -> Self:
         """It with the model's version, and without what is as usual."""
-        if as_before:
-            return self.without_usual()
-        return replace(self, parameters=of_newest_version(self.model, self.parameters)).without_usual()
+        parameters = self.parameters if as_before else of_newest_version(self.model, self.parameters)
+        return replace(self, parameters=parameters).without_usual()
 
     def without_values(self, hiding: Hiding) -> Self:
         """It without the values that the model names."""

@@ -44,8 +44,8 @@ class EvaluationCost:
 class Evaluation:
     """The criteria of a policy on one subject: their values, outcomes, and the verdict."""
 
-    def __init__(self, subject: Subject, context: EvaluationContext, evaluators: Sequence[Evaluator]) -> None:
-        self.subject = subject
+    def __init__(self, context: EvaluationContext, evaluators: Sequence[Evaluator]) -> None:
+        self.subject = context.subject
         self._context = context
         self._evaluators = tuple(evaluators)
         self._criteria: dict[int, JsonObject] = {}
@@ -126,7 +126,7 @@ class Evaluation:
         unknown |= self.coverage(halted)["outcome"] != "covered"
         answers = Answers()
         answers.become_part(self.answers, self.n_criteria)
-        search = Changes(self.subject, self._context, self._evaluators, rules, answers)
+        search = Changes(self._context, self._evaluators, rules, answers)
         return search.find(failed, halted, unknown=unknown), search.complete
 
     def coverage(self, halted: Halted = never) -> JsonObject:
@@ -231,4 +231,4 @@ async def prepare_evaluation(
         loader = loader.of_files()
     context = await load_context(store, loader, tenant, subject)
     evaluators = [await evaluator_of(own, context) for own in subject.policy.requirements]
-    return Evaluation(subject, context, evaluators)
+    return Evaluation(context, evaluators)

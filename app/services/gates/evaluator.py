@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
 from app.domain.gates.findings import Finding
 from app.domain.policies.comparison import number
 from app.domain.policies.condition import Condition
-from app.domain.policies.policy import Policy, Requirement
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
@@ -70,7 +70,6 @@ class Evaluator(ABC):
     """What a long search for the value has found out, for another attempt; None: the value is had at once."""
 
     condition: Condition
-    context: EvaluationContext
 
     def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
         self.criterion = criterion
@@ -124,26 +123,11 @@ class Broken(Evaluator):
         raise self.error
 
 
-def require_certified(policy: Policy) -> None:
-    """NotSupported unless a requirement that blocks is on what the mechanism promises of every draw."""
-    if not any(own.severity == "block" and own.condition.is_certificate for own in policy.requirements):
-        raise NotSupported(*OF_THIS_DRAW)
-
-
 def required(rule: Rule | None) -> Rule:
     """The rule; NotSupported without one."""
     if rule is None:
         raise NotSupported(*UNALIGNED)
     return rule
-
-
-def is_bounded(criterion: Requirement, asked: Any, file: Table) -> bool:  # noqa: ANN401
-    """Whether what is ``asked`` (a condition, or a measure's parameters) passes if the fewest persons do."""
-    if not criterion.condition.shown_by_fewest_persons:
-        return False
-    # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
-    names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
-    return asked.missing == "own_category" and are_quasi_identifiers(file, names)
 
 
 def by_fewest_persons(finding: Finding) -> Finding:

@@ -6,40 +6,32 @@ from collections.abc import Mapping
 from typing import Final
 
 from app.domain.errors import InvalidInput, NotSupported
-from app.domain.policies.bound_condition import BoundCondition
-from app.domain.policies.budget_condition import BudgetCondition
-from app.domain.policies.condition import Condition
 from app.domain.policies.findings import Findings
-from app.domain.policies.guarantee_condition import GuaranteeCondition
 from app.domain.policies.lint import check_requirement
-from app.domain.policies.measure_condition import MeasureCondition
-from app.domain.policies.optimum_condition import OptimumCondition
 from app.domain.policies.policy import Requirement
-from app.domain.policies.privacy_model_condition import PrivacyModelCondition
-from app.domain.policies.score_condition import ScoreCondition
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import OF_NOBODY, OF_RECORDS, Broken, Evaluator, is_bounded
+from app.services.gates.evaluator import OF_NOBODY, OF_RECORDS, Broken, Evaluator, are_quasi_identifiers
 from app.services.gates.measure_evaluator import MeasureEvaluator
 from app.services.gates.privacy_model_evaluator import PrivacyModelEvaluator
 from app.services.gates.promised_evaluators import BudgetEvaluator, GuaranteeEvaluator
 from app.services.gates.proven_evaluators import BoundEvaluator, OptimumEvaluator
 from app.services.gates.score_evaluator import ScoreEvaluator
 
-EVALUATORS: Final[Mapping[type[Condition], type[Evaluator]]] = {
-    MeasureCondition: MeasureEvaluator,
-    ScoreCondition: ScoreEvaluator,
-    PrivacyModelCondition: PrivacyModelEvaluator,
-    BoundCondition: BoundEvaluator,
-    OptimumCondition: OptimumEvaluator,
-    GuaranteeCondition: GuaranteeEvaluator,
-    BudgetCondition: BudgetEvaluator,
+EVALUATORS: Final[Mapping[str, type[Evaluator]]] = {
+    "measure": MeasureEvaluator,
+    "score": ScoreEvaluator,
+    "privacy_model": PrivacyModelEvaluator,
+    "bound": BoundEvaluator,
+    "optimum": OptimumEvaluator,
+    "guarantee": GuaranteeEvaluator,
+    "privacy_budget": BudgetEvaluator,
 }
 """Kind of requirement on a release → what computes it; views are judged by their queries alone."""
 
 
 async def evaluator_of(criterion: Requirement, context: EvaluationContext) -> Evaluator:
     """The requirement's evaluator; one that only says why, if it cannot be computed."""
-    type_ = EVALUATORS[type(criterion.condition)]
+    type_ = EVALUATORS[criterion.condition.kind]
     try:
         _refuse(criterion, context)
         if context.drawn is not None and not type_.of_draws:
@@ -58,7 +50,15 @@ def _refuse(criterion: Requirement, context: EvaluationContext) -> None:
     if found.has_error_in("/scope"):
         raise InvalidInput([own for own in found.lint().errors if own.pointer.startswith("/scope")])
     file = context.alone
-    if file is not None and context.table.persons is not None:
-        asked = context.subject.parameters.get(criterion.id, criterion.condition)
-        if file.table.persons is None or not is_bounded(criterion, asked, file.table):
-            raise NotSupported(*OF_NOBODY)
+    if file is None or context.table.persons is None:
+        return
+    asked = context.subject.parameters.get(criterion.id, criterion.condition)
+    # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
+    names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
+    if (
+        file.table.persons is None
+        or not criterion.condition.shown_by_fewest_persons
+        or asked.missing != "own_category"
+        or not are_quasi_identifiers(file.table, names)
+    ):
+        raise NotSupported(*OF_NOBODY)

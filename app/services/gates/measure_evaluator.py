@@ -22,11 +22,11 @@ from app.domain.search.budget import Halted, never
 from app.services.gates.context import EvaluationContext
 from app.services.gates.evaluator import (
     AS_IT_IS,
+    OF_THIS_DRAW,
     UNALIGNED,
     Evaluator,
     EvaluatorCost,
     are_quasi_identifiers,
-    require_certified,
 )
 from app.services.resources import JsonObject
 from app.services.rules.rule_documents import rule_document, rule_sha256
@@ -77,8 +77,12 @@ class MeasureEvaluator(Evaluator):
         if measure.judges_synthetic:
             if context.drawn is None and context.rule != identity(context.table.n_attributes):
                 raise NotSupported(*AS_IT_IS)
-            if context.drawn is not None and criterion.severity == "block":
-                require_certified(subject.policy)
+            if (
+                context.drawn is not None
+                and criterion.severity == "block"
+                and not subject.policy.is_certified
+            ):
+                raise NotSupported(*OF_THIS_DRAW)
             sources, rule = Sources(subject.compared["original"]), None
         parameters = subject.parameters[criterion.id]
         question = Question(measure, parameters, sources, scoring.options, rule, subject.referred)

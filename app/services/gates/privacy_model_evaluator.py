@@ -85,13 +85,8 @@ class PrivacyModelEvaluator(Evaluator):
     def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
         """The share that fails, of everybody or of every group."""
         release = self._release(rule)
-        failing = failing_records(
-            release,
-            self.model,
-            self._grouping,
-            self._counter if rule is not None else None,
-            absent=self.context.absent,
-        )
+        counter = self._counter if rule is not None else None
+        failing = failing_records(release, self.model, self._grouping, counter, absent=self.context.absent)
         parts = tuple(self._parts(release, failing))
         worst = worst_of(parts)
         of = release.table.n_records if worst.group is None else worst.group.records
@@ -107,7 +102,9 @@ class PrivacyModelEvaluator(Evaluator):
                 of,
                 allowed_of(of, self.condition.failing_share),
                 worst,
-                None if worst.passes or worst.group else self._worst_attained(rule, release, failing),
+                None
+                if worst.passes or worst.group
+                else worst_attained(release, self.model, failing, self._grouping, counter),
             ),
             WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows)) if len(rows) else None,
         )
@@ -117,10 +114,6 @@ class PrivacyModelEvaluator(Evaluator):
         if self.condition.missing == "excluded":
             said = f"{said} {self._of_lacking(release)}".rstrip()
         return replace(finding, explanation=said, of_records=of)
-
-    def _worst_attained(self, rule: Rule | None, release: Release, failing: Bools) -> float | None:
-        counter = self._counter if rule is not None else None
-        return worst_attained(release, self.model, failing, self._grouping, counter)
 
     def _of_lacking(self, release: Release) -> str:
         """Of the records with a missing quasi-identifier, where that is reason to suppress them."""

@@ -248,12 +248,11 @@ async def find_referred(work: UnitOfWork, parameters: Mapping[str, Any]) -> dict
 
 def _parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> dict[str, Any]:
     """The parameters that an evaluation was stored with."""
-    found = {}
-    for criterion in policy.requirements:
-        if isinstance(criterion.condition, MeasureCondition):
-            measure = measure_of(criterion.condition.measure, criterion.condition.version)
-            found[criterion.id] = parameters_of(measure, documents[criterion.id])
-    return found
+    return {
+        own.id: parameters_of(measure_of(own.condition.measure, own.condition.version), documents[own.id])
+        for own in policy.requirements
+        if isinstance(own.condition, MeasureCondition)
+    }
 
 
 def _of_slots(policy: Policy, request: CreateEvaluation) -> list[Fault]:
