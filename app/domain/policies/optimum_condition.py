@@ -11,12 +11,7 @@ from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
 from app.domain.policies.condition import Condition, Hiding, Parameters, Share, SlotName
 from app.domain.policies.findings import Checked
-from app.domain.policies.objectives import (
-    OptimumScope,
-    criteria_of,
-    of_newest_version,
-    problem_of,
-)
+from app.domain.policies.objectives import OptimumScope, criteria_of, of_newest_version, problem_of
 from app.domain.policies.privacy_model_condition import ASKS_K, reading_of_model
 from app.domain.policies.reading import NOTHING_READ, Readable, Reading, model_protects, risk_cap_protects
 from app.domain.search.full_domain.problem import AnonymityProblem
@@ -58,13 +53,13 @@ class OptimumCondition(Condition):
         problem = None
         with checked.found.refusals():
             problem = problem_of(self.objective, self.scope, f"{checked.at}/objective")
-        needed_by = None
+        if problem is None:
+            return
         if isinstance(problem, AnonymityProblem):
             needed_by = "A privacy model of it" if problem.needs_population else None
-        elif problem is not None:
+        else:
             needed_by = f"The objective {problem.objective.kind}"
-        if problem is not None:
-            checked.slot(self.dictionary, f"{checked.at}/dictionary", needed_by)
+        checked.slot(self.dictionary, f"{checked.at}/dictionary", needed_by)
 
     def pinned(self, *, as_before: bool) -> Self:
         """It with the versions of its criteria."""
