@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Set
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, Self
 
 from annotated_types import Ge, Le, Len, MaxLen, doc
@@ -171,7 +172,7 @@ class ParametrisedCondition(Condition):
     def meant(self) -> Mapping[str, Any]:
         """Parameters that mean the version where none are given."""
 
-    @property
+    @cached_property
     def parameters_in_full(self) -> Mapping[str, Any]:
         """The parameters with all defaults; as they are if they cannot be read."""
         try:
