@@ -18,7 +18,7 @@ from app.domain.policies.comparison import WORDS, holds, margin
 from app.domain.policies.difference import difference
 from app.domain.policies.intervals import Interval
 from app.domain.policies.lint import lint
-from app.domain.policies.pinning import pinned
+from app.domain.policies.policy import pinned
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from app.services.scoring.measurement_documents import parameters_of
 from tests.oracles.comparison_by_hand import by_hand

@@ -12,8 +12,11 @@ from app.api.schemas import datasets
 from app.api.schemas.common import Hash, Request
 from app.api.schemas.derived import one_of, request_of
 from app.domain.policies import policy, schema
+from app.domain.policies.budget_condition import BudgetCondition
 from app.domain.policies.comparison import Value
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, Format, format_of
+from app.domain.policies.perfect_privacy_condition import Secret
+from app.domain.policies.policy import CONDITIONS
 from app.services.gates.policy_documents import NAME, names_of
 
 PolicyRef = Annotated[
@@ -58,7 +61,7 @@ def _body(source: type, name: str, form: Format = FORMAT_2, /, about: str = "", 
         parts=_BODIES,
         base=_Sent,
         # The numbers of a budget may be sent as texts.
-        strict_numbers=source is not policy.BudgetCondition,
+        strict_numbers=source is not BudgetCondition,
         names=names_of(form),
     )
     made.__doc__ = about or made.__doc__
@@ -71,13 +74,13 @@ for _source, _name in {
     policy.Slot: "Slot",
     policy.Scope: "RequirementScope",
     policy.Assumptions: "PolicyAssumptions",
-    policy.Secret: "SecretQuery",
+    Secret: "SecretQuery",
     policy.Heading: "PolicyHeading",
     schema.PolicySchema: "PolicySchema",
     schema.NotCovered: "NotCovered",
 }.items():
     _body(_source, _name)
-_CONDITION: Any = one_of(tuple(_body(own, own.__name__) for own in policy.CONDITIONS))
+_CONDITION: Any = one_of(tuple(_body(own, own.__name__) for own in CONDITIONS))
 
 
 def _policy(form: Format, name: str, requirement: str, about: str = "", about_one: str = "") -> Any:  # noqa: ANN401

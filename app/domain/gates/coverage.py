@@ -15,22 +15,19 @@ counts unique rows, and lets requirements cover what looks like direct identifie
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from app.domain.arrays import Bools, Ints, Longs
 from app.domain.classes.persons import class_persons
 from app.domain.direct_identifiers.recognition import RecognisedKind
-from app.domain.gates.reading import Reading
-from app.domain.models.alpha_k_anonymity import AlphaKParameters
-from app.domain.models.k_anonymity import EquivalenceClassesParameters
-from app.domain.policies.policy import MeasureCondition, OptimumCondition, Policy, PrivacyModelCondition
-from app.domain.policies.requirements import MEASURE_OF
+from app.domain.errors import InvalidInput
+from app.domain.policies.policy import Policy, Requirement
+from app.domain.policies.reading import NO_COLUMNS, NOTHING_READ, Columns, Readable, Reading
 from app.domain.policies.schema import Giver
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.numbers import highest_accepted
@@ -42,13 +39,6 @@ Recognise = Callable[[Sequence[str], Longs], tuple[RecognisedKind, ...]]
 
 NOTHING_SHOWN: Final = -1
 LEAST_PERSONS: Final = 2
-_OF_K: Final = frozenset({"k_anonymity", "alpha_k_anonymity"})
-_ASKS_K: Final = (EquivalenceClassesParameters, AlphaKParameters)
-"""Criteria, and parameters of measures, whose k is the least size of classes."""
-_BELOW_K: Final = frozenset(
-    {"is_k_anonymous", "classes_below_k", "records_below_k", "is_met", "classes_failing", "records_failing"}
-)
-"""Values of these measures that compare classes with the k that is asked for."""
 KEY: Final = "key"
 """What the key column of a release file is to it."""
 
@@ -254,21 +244,26 @@ def coverage_of(
     )
 
 
+def reading_of(policy: Policy, criterion: Requirement, columns: Columns) -> Reading:
+    """What a requirement of the policy reads of these columns; nothing if it cannot be understood."""
+    grouped, condition = columns.quasi_identifiers, criterion.condition
+    if criterion.scope.attributes is not None:
+        grouped = frozenset(criterion.scope.attributes) & columns.disclosed
+    slots = policy.slots_of(condition)
+    if policy.takes_absence_for_safety(condition):
+        slots -= columns.lacking
+    carried = NO_COLUMNS.union(*(columns.carried.get(slot, NO_COLUMNS) for slot in slots))
+    try:
+        return condition.reading(Readable(columns, grouped, carried))
+    except InvalidInput:
+        return NOTHING_READ
+
+
 def largest_k(policy: Policy) -> int:
     """The greatest k of (α, k)- or k-anonymity that a blocking requirement asks for; 2 without any."""
-    asked: list[Any] = []
-    for condition in (own.condition for own in policy.requirements if own.severity == "block"):
-        match condition:
-            case PrivacyModelCondition(model, parameters) if model in _OF_K:
-                asked.append(parameters.get("k"))
-            case OptimumCondition(objective):
-                asked += [own.get("k") for own in objective.get("privacy", ()) if own.get("kind") in _OF_K]
-            case MeasureCondition(measure, parameters, value, _, threshold):
-                takes = MEASURE_OF[measure].parameters if measure in MEASURE_OF else None
-                if takes in _ASKS_K and value == "k" and threshold < math.inf:
-                    asked.append(math.ceil(threshold))
-                elif takes in _ASKS_K and value in _BELOW_K:
-                    asked.append(parameters.get("k", takes.k))
+    asked = [
+        size for own in policy.requirements if own.severity == "block" for size in own.condition.class_sizes
+    ]
     return max([LEAST_PERSONS, *(own for own in asked if isinstance(own, int))])
 
 

@@ -1,57 +1,13 @@
-"""One sentence per criterion, for people who sign: what was found, and what would have to hold.
-
-And what its value is a number of, in a few words: "0 (at most 0)" alone says nothing.
-"""
+"""One sentence per criterion, for people who sign: what was found, and what would have to hold."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Final
 
-from app.domain.errors import InvalidInput
 from app.domain.gates.findings import Finding, Part, worst_of
 from app.domain.models.criterion import Criterion
-from app.domain.policies.comparison import WORDS, Comparison, Value
-from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import (
-    BoundCondition,
-    BudgetCondition,
-    Condition,
-    GuaranteeCondition,
-    MeasureCondition,
-    PerfectPrivacyCondition,
-    PrivacyModelCondition,
-    ScoreCondition,
-)
-from app.domain.policies.requirements import value_of
-
-SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε"}
-"""Names of parameters as the field writes them."""
-
-
-def number(value: Value) -> str:
-    """A number in words and digits: whole ones in full, reals to six digits."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if math.isinf(value):
-        return "infinite" if value > 0 else "minus infinity"
-    return f"{value:,.6g}"
-
-
-def model_in_short(model: Criterion) -> str:
-    """``k-anonymity (k = 11)``: its name with the numbers it requires; values of cells are left out."""
-    given = {own.name: getattr(model, own.name) for own in fields(model) if own.name != "version"}
-    numbers = [
-        f"{SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
-        for name, value in given.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    name = model.title.partition(":")[0]
-    return f"{name} ({', '.join(numbers)})" if numbers else name
+from app.domain.policies.comparison import WORDS, Comparison, Value, model_in_short, number
 
 
 def of_value(what: str, parts: Sequence[Part], comparison: Comparison, threshold: Value) -> str:
@@ -117,43 +73,3 @@ def with_failures(finding: Finding) -> str:
     if len(finding.parts) == 1 or not failing:
         return finding.explanation
     return f"{finding.explanation} {failing} of {len(finding.parts)} parts fail."
-
-
-def quantity_of(condition: Condition) -> str:
-    """``mean risk of the records``, to be read before the number; of shares of records, after it.
-
-    Of scores and measures it is what the result's own field says of itself.
-    """
-    match condition:
-        case PrivacyModelCondition(model, parameters):
-            return f"in classes that fail {_model(model, parameters)}"
-        case ScoreCondition() | MeasureCondition():
-            value = value_of(condition)
-            said = _clause(value.meaning) if value is not None and value.meaning else condition.value
-            return said if isinstance(condition, ScoreCondition) else f"{said} ({condition.measure})"
-        case BoundCondition():
-            return "whether the risk is an upper bound"
-        case GuaranteeCondition():
-            return "whether such a guarantee stands"
-        case BudgetCondition():
-            return "whether all releases of the table together are within the limits"
-        case PerfectPrivacyCondition(keys="ignored"):
-            return "pairs of a secret and a view that are not private if keys are unknown to readers"
-        case PerfectPrivacyCondition():
-            return "pairs of a secret and a view that are not private with the keys considered"
-        case _:
-            return "distance from the proven optimum, as a share of it"
-
-
-def _model(model: str, parameters: object) -> str:
-    try:
-        return model_in_short(criterion_of(model, parameters))  # type: ignore[arg-type]
-    except InvalidInput:
-        return model.replace("_", " ")
-
-
-def _clause(meaning: str) -> str:
-    """The sentence as part of one, without what follows a colon or semicolon."""
-    first = meaning.partition(";")[0].partition(":")[0].rstrip(". ")
-    is_word = len(first) < 2 or not first[1].isupper()
-    return first[:1].lower() + first[1:] if is_word else first

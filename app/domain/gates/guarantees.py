@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.errors import NotSupported
-from app.domain.gates.explanations import SYMBOLS, number
 from app.domain.gates.findings import Finding, held
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import ATTRIBUTE, GuaranteeModel, is_worth, worth
-from app.domain.policies.comparison import WORDS
-from app.domain.policies.guarantee_bounds import GuaranteeBounds, bounds_of
-from app.domain.policies.policy import GuaranteeCondition
+from app.domain.policies.comparison import SYMBOLS, WORDS, number
+from app.domain.policies.guarantee_bounds import GuaranteeBounds
+from app.domain.policies.guarantee_condition import GuaranteeCondition
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ def finding_of_guarantees(
 
     NotSupported if the requirement does not say which of several attributes is meant.
     """
-    bounds = bounds_of(condition)
+    bounds = condition.bounds
     attribute = _attribute(bounds, sensitive)
     judged = [
         _judged(bounds, condition, own)

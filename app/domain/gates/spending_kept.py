@@ -9,7 +9,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.gates.findings import Finding, held
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
 from app.domain.mechanisms.spending import loss_stated, nothing_left
-from app.domain.policies.policy import BudgetCondition
+from app.domain.policies.budget_condition import BudgetCondition
 
 _MOST_NAMED: Final = 5
 

@@ -11,11 +11,10 @@ from typing import Final
 
 from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.errors import joined
-from app.domain.gates.coverage import Recognise, ReleasedColumn, coverage_of
-from app.domain.gates.reading import Columns, reading_of
+from app.domain.gates.coverage import Recognise, ReleasedColumn, coverage_of, reading_of
 from app.domain.policies.findings import Findings
-from app.domain.policies.pinning import with_coverage
-from app.domain.policies.policy import Policy
+from app.domain.policies.policy import Policy, with_coverage
+from app.domain.policies.reading import Columns
 from app.domain.policies.schema import DISCLOSED_ROLES
 
 Identifiers = Mapping[str, Iterable[RecognisedKind]]

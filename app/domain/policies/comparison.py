@@ -1,4 +1,4 @@
-"""How a measured value is compared with a policy's threshold: once, for every gate and every search.
+"""How a measured value is compared with a policy's threshold, and said: once, for every gate and search.
 
 Whole numbers are compared exactly, reals with the tolerance of :mod:`app.domain.tables.numbers` in favour of
 the comparisons that include the threshold; ``above`` and ``below`` are the complements of ``at_most`` and
@@ -8,10 +8,12 @@ the comparisons that include the threshold; ``above`` and ``below`` are the comp
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Final, Literal
 
 import numpy as np
 
+from app.domain.models.criterion import Criterion
 from app.domain.tables.numbers import highest_accepted, lowest_accepted
 
 Comparison = Literal["at_least", "at_most", "above", "below", "equals"]
@@ -24,6 +26,8 @@ WORDS: Final[dict[Comparison, str]] = {
     "below": "below",
     "equals": "equal to",
 }
+SYMBOLS: Final = {"l": "ℓ", "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε"}
+"""Names of parameters as the field writes them."""
 
 
 def holds(value: Value, comparison: Comparison, threshold: Value) -> bool:
@@ -105,3 +109,26 @@ def _room(value: int | float, comparison: Comparison, threshold: int | float) ->
             return float(threshold - value)
         case "equals":
             return -abs(float(value - threshold))
+
+
+def number(value: Value) -> str:
+    """A number in words and digits: whole ones in full, reals to six digits."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if math.isinf(value):
+        return "infinite" if value > 0 else "minus infinity"
+    return f"{value:,.6g}"
+
+
+def model_in_short(model: Criterion) -> str:
+    """``k-anonymity (k = 11)``: its name with the numbers it requires; values of cells are left out."""
+    given = {own.name: getattr(model, own.name) for own in fields(model) if own.name != "version"}
+    numbers = [
+        f"{SYMBOLS.get(name, name.replace('_', ' '))} = {number(value)}"
+        for name, value in given.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    name = model.title.partition(":")[0]
+    return f"{name} ({', '.join(numbers)})" if numbers else name

@@ -11,25 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from app.domain.policies.contradictions import as_strict, subject_of
-from app.domain.policies.guarantee_bounds import asks_as_much
-from app.domain.policies.intervals import Interval
-from app.domain.policies.perfect_privacy import as_private
-from app.domain.policies.pinning import parameters_in_full, pinned
-from app.domain.policies.policy import (
-    BoundCondition,
-    BudgetCondition,
-    Condition,
-    GuaranteeCondition,
-    MeasureCondition,
-    OptimumCondition,
-    PerfectPrivacyCondition,
-    Policy,
-    PrivacyModelCondition,
-    Requirement,
-    ScoreCondition,
-)
-from app.domain.policies.requirements import value_of
+from app.domain.policies.condition import Condition
+from app.domain.policies.policy import Policy, Requirement, pinned
 
 Effect = Literal["stricter", "looser", "different", "none"]
 Kind = Literal["added", "removed", "changed"]
@@ -189,23 +172,14 @@ def _requirements(old: Policy, new: Policy) -> list[PartChange]:
 
 
 def _requirement_fields(requirement: Requirement) -> dict[str, Any]:
-    condition = requirement.condition
-    fields = {own.name: getattr(condition, own.name) for own in dataclasses.fields(condition)}
-    if "parameters" in fields:
-        given = fields.pop("parameters")
-        if isinstance(condition, MeasureCondition | PrivacyModelCondition):
-            given = parameters_in_full(condition)
-        fields |= {f"parameters.{name}": own for name, own in given.items()}
-    for own in fields.pop("secrets", ()):
-        fields |= {f"secrets.{own.id}": own.query, f"secrets.{own.id}.reason": own.reason}
     return {
         "title": requirement.title,
         "reason": requirement.reason,
         "severity": requirement.severity,
         "scope.attributes": requirement.scope.attributes,
         "scope.groups": requirement.scope.groups,
-        "demand": type(condition).__name__.removesuffix("Condition"),
-        **fields,
+        "demand": type(requirement.condition).__name__.removesuffix("Condition"),
+        **requirement.condition.fields,
     }
 
 
@@ -213,48 +187,16 @@ def _effect(old: Requirement, new: Requirement) -> Effect:
     severity: Effect = "none"
     if old.severity != new.severity:
         severity = "stricter" if new.severity == "block" else "looser"
-    judged = "different" if old.scope != new.scope else _effect_of_condition(old.condition, new.condition)
+    one: Condition = old.condition
+    other: Condition = new.condition
+    if old.scope != new.scope or type(one) is not type(other):
+        return "different"
+    at_least_as_strict = one == other or other.as_strict_as(one)
+    at_most_as_strict = one == other or one.as_strict_as(other)
+    judged: Effect = "none" if at_least_as_strict else "different"
+    if at_least_as_strict != at_most_as_strict:
+        judged = "stricter" if at_least_as_strict else "looser"
     return together((severity, judged))
-
-
-def _effect_of_condition(old: Condition, new: Condition) -> Effect:
-    if old == new:
-        return "none"
-    match old, new:
-        case PrivacyModelCondition(), PrivacyModelCondition():
-            return _by_order(as_strict(old, new), as_strict(new, old))
-        case GuaranteeCondition(), GuaranteeCondition():
-            return _by_order(asks_as_much(old, new), asks_as_much(new, old))
-        case BudgetCondition(), BudgetCondition():
-            return _by_order(new.within(old), old.within(new))
-        case PerfectPrivacyCondition(), PerfectPrivacyCondition():
-            return _by_order(as_private(old, new), as_private(new, old))
-        case BoundCondition(), BoundCondition() if old.dictionary == new.dictionary:
-            return "looser" if new.may_rest_on_assumptions else "stricter"
-        case OptimumCondition(), OptimumCondition() if dataclasses.replace(old, gap=new.gap) == new:
-            return "looser" if new.gap > old.gap else "stricter"
-        case (MeasureCondition() | ScoreCondition(), MeasureCondition() | ScoreCondition()):
-            return _by_threshold(old, new)
-    return "different"
-
-
-def _by_threshold(old: MeasureCondition | ScoreCondition, new: MeasureCondition | ScoreCondition) -> Effect:
-    value = value_of(old)
-    versions = {own.version for own in (old, new) if isinstance(own, MeasureCondition)}
-    if value is None or subject_of(old) != subject_of(new) or len(versions) > 1:
-        return "different"
-    whole = value.kind != "number"
-    before = Interval.of(old.comparison, old.threshold, whole=whole)
-    after = Interval.of(new.comparison, new.threshold, whole=whole)
-    return _by_order(after.within(before), before.within(after))
-
-
-def _by_order(at_least_as_strict: bool, at_most_as_strict: bool) -> Effect:
-    if at_least_as_strict and at_most_as_strict:
-        return "none"
-    if not at_least_as_strict and not at_most_as_strict:
-        return "different"
-    return "stricter" if at_least_as_strict else "looser"
 
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:

@@ -14,14 +14,11 @@ from app.domain.errors import Fault, InvalidInput, joined, refuse
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.mechanisms.guarantee_models import (
     ATTRIBUTE,
-    DIFFERENTIAL_PRIVACY,
     MODEL_OF,
     GuaranteeModel,
-    is_worth,
 )
 from app.domain.policies.comparison import Comparison, Value
 from app.domain.policies.intervals import Interval
-from app.domain.policies.policy import BudgetCondition, GuaranteeCondition
 from app.domain.tables.numbers import FEASIBILITY_TOLERANCE, highest_accepted, lowest_accepted
 
 _COMPARISONS: Final[tuple[Comparison, ...]] = get_args(Comparison)
@@ -129,20 +126,20 @@ class GuaranteeBounds:
         return found if self.attribute is None else {**found, ATTRIBUTE: self.attribute}
 
 
-def bounds_of(condition: GuaranteeCondition, pointer: str = "") -> GuaranteeBounds:
-    """The bounds of a requirement; InvalidInput names what is unknown or written otherwise.
+def bounds_of(kind: str, parameters: Mapping[str, Any], pointer: str = "") -> GuaranteeBounds:
+    """The bounds on a model of this kind; InvalidInput names what is unknown or written otherwise.
 
     ``pointer`` is the place of the model, which holds its kind and the bounds.
     """
-    model = MODEL_OF.get(condition.model)
+    model = MODEL_OF.get(kind)
     if model is None:
         raise InvalidInput.of(
-            f"{pointer}/kind", "unknown-model", f"No guarantee is of a model {condition.model!r}.",
-            closest(condition.model, MODEL_OF),
+            f"{pointer}/kind", "unknown-model", f"No guarantee is of a model {kind!r}.",
+            closest(kind, MODEL_OF),
         )  # fmt: skip
     found, faults = GuaranteeBounds(model), []
     choices: dict[str, str] = {}
-    for name, given in condition.parameters.items():
+    for name, given in parameters.items():
         place = joined(pointer, name)
         try:
             if name in model.numbers:
@@ -163,28 +160,6 @@ def bounds_of(condition: GuaranteeCondition, pointer: str = "") -> GuaranteeBoun
     if faults:
         raise InvalidInput(faults)
     return replace(found, choices=choices)
-
-
-def as_guarantee(condition: BudgetCondition) -> GuaranteeCondition:
-    """What a release that keeps the limits of a budget is sure to promise by itself."""
-    numbers = {name: {"at_most": getattr(condition, name)} for name in ("epsilon", "delta")}
-    return GuaranteeCondition(DIFFERENTIAL_PRIVACY, numbers, may_rest_on_assumptions=True)
-
-
-def asks_as_much(old: GuaranteeCondition, new: GuaranteeCondition) -> bool:
-    """Whether every release that keeps the new requirement is sure to keep the old one.
-
-    Both ask for some guarantee: the one that keeps the new requirement keeps the old one then.
-    """
-    try:
-        before, after = bounds_of(old), bounds_of(new)
-    except InvalidInput:
-        return False
-    return (
-        after.within(before)
-        and is_worth(new.status, old.status)
-        and (old.may_rest_on_assumptions or not new.may_rest_on_assumptions)
-    )
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.documents import closest
+from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import joined
-from app.domain.policies.contradictions import check_together
-from app.domain.policies.findings import Findings, Lint
-from app.domain.policies.perfect_privacy import check_subjects
-from app.domain.policies.policy import Policy
+from app.domain.policies.condition import Condition
+from app.domain.policies.findings import Checked, Findings, Lint
+from app.domain.policies.policy import Policy, Requirement
 from app.domain.policies.reasons import is_reason
-from app.domain.policies.requirements import check_attacked, check_requirement, is_scored, slots_of
 from app.domain.policies.schema import PolicySchema
 
 
@@ -27,9 +26,9 @@ def lint(policy: Policy) -> Lint:
     _note_repeats([slot.name for slot in policy.dictionaries], "dictionaries", "name", found)
     for number, requirement in enumerate(policy.requirements):
         check_requirement(policy, requirement, f"/requirements/{number}", found)
-    check_together(policy, found)
-    check_attacked(policy, found)
-    check_subjects(policy, found)
+    _check_together(policy, found)
+    _check_attacked(policy, found)
+    _check_subjects(policy, found)
     if not policy.judges_views:
         check_schema(policy, found)
     _check_slots(policy, found)
@@ -55,14 +54,132 @@ def _note_repeats(names: Sequence[str], field: str, key: str, found: Findings) -
             )  # fmt: skip
 
 
+def check_requirement(policy: Policy, requirement: Requirement, pointer: str, found: Findings) -> None:
+    """Note all that is wrong with a requirement that is at ``pointer``."""
+    for name in ("title", "reason"):
+        if not is_reason(getattr(requirement, name)):
+            found.error(
+                f"{pointer}/{name}", f"missing-{name}", f"The {name} has no word.",
+                "Say why this number." if name == "reason" else "Say what must hold.",
+            )  # fmt: skip
+    condition: Condition = requirement.condition
+    if condition.of_whole and not requirement.scope.is_everything:
+        found.error(f"{pointer}/scope", "unsupported-scope", condition.of_whole, "Leave the scope out.")
+    condition.check(Checked(policy, requirement, pointer, found))
+
+
+def _check_attacked(policy: Policy, found: Findings) -> None:
+    """Note blocking requirements on figures of a synthetic table beside no attack or guarantee that blocks.
+
+    A table can be far from all records, and resemble them little, and give people away all the same.
+    """
+    judging = [
+        (number, own.condition.synthetic_judge)
+        for number, own in enumerate(policy.requirements)
+        if own.severity == "block"
+    ]
+    if policy.is_certified or any(measure is not None and measure.protects for _, measure in judging):
+        return
+    attack = next(own.name for own in MEASURES if own.judges_synthetic and own.protects)
+    for number, measure in judging:
+        if measure is None:
+            continue
+        found.error(
+            f"/requirements/{number}/severity", "stands-alone",
+            f"{measure.name} alone lets nothing pass: a synthetic table can be far from every record, or "
+            "resemble them little, and give people away all the same.",
+            f"Say severity: warn, or require {attack}, or of drawn releases a guarantee, as well.",
+        )  # fmt: skip
+
+
+def _check_subjects(policy: Policy, found: Findings) -> None:
+    """Note what a policy about views holds that is about releases: no verdict could be about both."""
+    if not policy.judges_views:
+        return
+    for number, own in enumerate(policy.requirements):
+        if not own.condition.is_of_views:
+            found.error(
+                f"/requirements/{number}/condition", "mixed-subjects",
+                "The policy requires perfect privacy of views, and this requirement is about a release of "
+                "data.",
+                "Put them into a policy of their own: a verdict is about a release, or about views.",
+            )  # fmt: skip
+    for name, given in (
+        ("schema", policy.schema),
+        ("dictionaries", policy.dictionaries),
+        ("not_covered", policy.not_covered),
+    ):
+        if given:
+            found.error(
+                f"/{name}", "mixed-subjects",
+                f"The policy is about views, and {name} about releases of data.", "Leave it out.",
+            )  # fmt: skip
+
+
+def _check_together(policy: Policy, found: Findings) -> None:
+    """Note requirements that contradict others or follow from others; those with errors are left out.
+
+    A requirement is warned of once for each of the two, however many others there are to name: the number of
+    warnings, which are kept with the policy, grows with that of the requirements and not of their pairs.
+    """
+    sound = [
+        (number, own)
+        for number, own in enumerate(policy.requirements)
+        if not found.has_error_in(f"/requirements/{number}")
+    ]
+    for place, later in enumerate(sound):
+        for earlier in sound[:place]:
+            if earlier[1].scope == later[1].scope:
+                _compare(found, earlier, later)
+
+
+def _compare(found: Findings, earlier: tuple[int, Requirement], later: tuple[int, Requirement]) -> None:
+    one: Condition = earlier[1].condition
+    other: Condition = later[1].condition
+    if type(one) is not type(other):
+        return
+    if not one.contradicts(other):
+        _note_implied(found, earlier, later, other.as_strict_as(one), one.as_strict_as(other))
+        return
+    pointer, code = f"/requirements/{later[0]}/condition/threshold", "contradictory"
+    both_block = earlier[1].severity == later[1].severity == "block"
+    if both_block or not found.has_warning(pointer, code):
+        (found.error if both_block else found.warn)(
+            pointer, code, f"No release can meet both {earlier[1].id!r} and {later[1].id!r}.",
+            "Change or leave out one of the two.",
+        )  # fmt: skip
+
+
+def _note_implied(
+    found: Findings,
+    earlier: tuple[int, Requirement],
+    later: tuple[int, Requirement],
+    later_implies: bool,
+    earlier_implies: bool,
+) -> None:
+    """Note the one that follows from the other, if that one's failure blocks at least as much."""
+    for (number, own), (_, other), implied in (
+        (later, earlier, earlier_implies),
+        (earlier, later, later_implies),
+    ):
+        if implied and (other.severity == "block" or own.severity == "warn"):
+            if found.has_warning(f"/requirements/{number}", "implied"):
+                return
+            found.warn(
+                f"/requirements/{number}", "implied", f"Who meets {other.id!r} meets {own.id!r} as well.",
+                "Leave it out, or make it a requirement of its own.",
+            )  # fmt: skip
+            return
+
+
 def _check_slots(policy: Policy, found: Findings) -> None:
     blocking = {
         name
         for own in policy.requirements
         if own.severity == "block" and getattr(own.condition, "dictionary", None) is not None
-        for name in slots_of(own.condition, policy)
+        for name in policy.slots_of(own.condition)
     }
-    used = {name for own in policy.requirements for name in slots_of(own.condition, policy)}
+    used = {name for own in policy.requirements for name in policy.slots_of(own.condition)}
     for number, slot in enumerate(policy.dictionaries):
         if slot.register is not None and slot.register.any is not None and not is_reason(slot.register.any):
             found.warn(
@@ -84,7 +201,7 @@ def _check_slots(policy: Policy, found: Findings) -> None:
 
 
 def _check_use(policy: Policy, found: Findings) -> None:
-    if policy.assumes.options and not any(is_scored(own.condition) for own in policy.requirements):
+    if policy.assumes.options and not any(own.condition.is_scored for own in policy.requirements):
         found.warn(
             "/assumes/options", "unused-options", "No requirement is scored: the options change nothing.",
             "Leave them out.",

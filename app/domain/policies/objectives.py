@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from app.documents import built, closest
 from app.domain.catalogue.field_types import field_types
@@ -11,10 +11,12 @@ from app.domain.errors import InvalidInput, pointing_into
 from app.domain.losses.loss import EQUAL, LossChoice
 from app.domain.models.criteria import CRITERIA
 from app.domain.models.criterion import Criterion
-from app.domain.policies.policy import OptimumScope
+from app.domain.models.judging import NEWEST_READING
 from app.domain.search.full_domain.problem import AnonymityProblem
 from app.domain.search.objectives import OBJECTIVES, Alternatives, MinLoss, Objective, ScoredObjective
 from app.domain.search.problem import Problem
+
+OptimumScope = Literal["table_level", "record_level"]
 
 _CRITERIA: Final = {own.kind: own for own in CRITERIA}
 _OF_SEARCHES: Final = ("local_recoding", "minimal_rules")
@@ -55,6 +57,11 @@ def marks_of(model: str) -> Mapping[str, tuple[Any, ...]]:
     if model not in _CRITERIA:
         return {}
     return {name: getattr(hint, "__metadata__", ()) for name, hint in field_types(_CRITERIA[model]).items()}
+
+
+def of_newest_version(model: str, document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document of a privacy model with a version, where there are several."""
+    return {"version": NEWEST_READING, **document} if "version" in marks_of(model) else document
 
 
 def objective_of(document: Mapping[str, Any], pointer: str = "", *, printed: bool = True) -> Objective:

@@ -9,60 +9,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Final, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final, Literal, get_args
 
-from annotated_types import Ge, Le, Len, Lt, MaxLen, doc
+from annotated_types import Ge, Le, Len, MaxLen
 
-from app.documents import SHORT, WithKind
-from app.domain.catalogue.catalogue_types import (
-    ADDED_LATER,
-    ColumnName,
-    Example,
-    LabelText,
-    QueryLanguage,
-    SqlDialect,
-)
-from app.domain.classes.grouping import Missing, Suppressed
+from app.documents import SHORT
+from app.domain.catalogue.catalogue_types import ADDED_LATER, ColumnName, Example, LabelText
 from app.domain.errors import InvalidInput
-from app.domain.mechanisms.guarantee_models import LIKENESS
-from app.domain.policies.comparison import Comparison, Value
+from app.domain.policies.bound_condition import BoundCondition
+from app.domain.policies.budget_condition import BudgetCondition
+from app.domain.policies.condition import Condition, Prose, Share, Title, Word
 from app.domain.policies.formats import FORMAT_2, Format
+from app.domain.policies.guarantee_condition import GuaranteeCondition
+from app.domain.policies.measure_condition import MeasureCondition
+from app.domain.policies.optimum_condition import OptimumCondition
+from app.domain.policies.perfect_privacy_condition import PerfectPrivacyCondition
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.policies.reasons import is_reason
 from app.domain.policies.schema import USUAL_SINGLED_OUT_SHARE, NotCovered, PolicySchema
+from app.domain.policies.score_condition import ScoreCondition
 from app.domain.tables.numbers import highest_accepted
 
 Severity = Literal["block", "warn"]
-OptimumScope = Literal["table_level", "record_level"]
-PromisedStatus = Literal["certified", "as_published", "heuristic"]
 
 MOST_REQUIREMENTS: Final = 100
 MOST_SLOTS: Final = 20
 MOST_EXEMPTIONS: Final = 100
 MOST_HEADINGS: Final = 50
-MOST_SECRETS: Final = 50
-MOST_CHARACTERS_OF_A_SECRET: Final = 20_000
 NEWEST_COVERAGE: Final = 3
 """Version of what a gate checks before any requirement: of columns, and of dictionaries that fill slots."""
-
-Word = Annotated[str, Len(1, 100)]
-Title = Annotated[str, Len(1, 200)]
-Prose = Annotated[str, Len(1, 2000)]
-Share = Annotated[float, Ge(0), Le(1), SHORT]
-Parameters = Annotated[Mapping[LabelText, Any], MaxLen(100)]
-SlotName = Annotated[Word | None, doc("Slot of the dictionary it is judged with.")]
-Compared = Annotated[
-    Comparison,
-    doc(
-        "How the value is compared with the threshold: whole numbers exactly, reals with a tolerance of 1e-9 "
-        "in favour of `at_least`, `at_most` and `equals`."
-    ),
-    Example("at_least"),
-]
-Threshold = Annotated[
-    Value, doc('A number, "inf", or true or false for a value that is either.'), Example(5), SHORT
-]
-RestsOnAssumptions = Annotated[bool, doc("Whether hypotheses may be assumed rather than checked.")]
 
 
 @dataclass(frozen=True)
@@ -124,158 +100,13 @@ class Scope:
     groups: ColumnName | None = None
     """Attribute whose original values make groups, each of which must keep it."""
 
-
-@dataclass(frozen=True)
-class MeasureCondition:
-    """A number or boolean of a measure."""
-
-    kind: ClassVar[str] = "measure"
-    measure: str
-    parameters: Annotated[Parameters, WithKind("measure"), Example({"kind": "k_map", "k": 5})]
-    """The measure's `kind` and its parameters, as `POST measurements` takes them; dictionaries among the
-    parameters are slots of the policy.
-    """
-    version: Annotated[int | None, Ge(1)] = field(default=None, kw_only=True)
-    """Version of the measure; filled in when the policy is stored. Another one than the catalogue's is
-    refused.
-    """
-    value: Annotated[Title, Example("records_failing")]
-    """Path to the number in the measure's result."""
-    comparison: Compared
-    threshold: Threshold
-    dictionary: SlotName = None
+    @property
+    def is_everything(self) -> bool:
+        """Whether it is the whole release."""
+        return self.attributes is None and self.groups is None
 
 
-@dataclass(frozen=True)
-class ScoreCondition:
-    """A number of the assessment's result; without a dictionary of the worst of all that are filled."""
-
-    kind: ClassVar[str] = "score"
-    value: Annotated[Title, Example("loss_quantiles.0.95")]
-    """Which number."""
-    comparison: Compared
-    threshold: Threshold
-    dictionary: SlotName = None
-
-
-@dataclass(frozen=True)
-class PrivacyModelCondition:
-    """A privacy model that at most a share of the records fail."""
-
-    kind: ClassVar[str] = "privacy_model"
-    model: str
-    parameters: Annotated[Parameters, WithKind("model"), Example({"kind": "k_anonymity", "k": 5})]
-    """The model's `kind` and its parameters, as the objective `min_loss` takes them."""
-    failing_share: Share = 0.0
-    """Greatest share of records that may fail."""
-    dictionary: SlotName = None
-    missing: Annotated[Missing, ADDED_LATER] = "own_category"
-    """A missing quasi-identifier matches other missing ones (`own_category`), every value
-    (`matches_everything`), or the record is to be suppressed (`excluded`): a record that is suppressed for it
-    is not counted, one that is released fails. As `min_loss` takes it.
-    """
-    suppressed: Annotated[Suppressed, ADDED_LATER] = "excluded"
-    """Whether only the classes that are released have to meet the model (`excluded`), or the suppressed
-    records as one more class as well (`own_block`). As `min_loss` takes it.
-    """
-
-
-@dataclass(frozen=True)
-class BoundCondition:
-    """The risk under the dictionary is a proven upper bound of that under the attacker's own."""
-
-    kind: ClassVar[str] = "bound"
-    dictionary: Word
-    """Slot of the dictionary."""
-    may_rest_on_assumptions: RestsOnAssumptions = False
-
-
-@dataclass(frozen=True)
-class OptimumCondition:
-    """The rule is within a gap of the proven optimum of an objective."""
-
-    kind: ClassVar[str] = "optimum"
-    objective: Annotated[Parameters, Example({"kind": "min_risk", "utility_floor": 6})]
-    """The objective, as `POST optimisations` takes it."""
-    scope: OptimumScope = "table_level"
-    """Among which rules it is the best."""
-    gap: Share = 0.0
-    """Greatest relative distance from the proven bound."""
-    dictionary: SlotName = None
-
-
-@dataclass(frozen=True)
-class GuaranteeCondition:
-    """What a mechanism promises of its release, as far as it stands."""
-
-    kind: ClassVar[str] = "guarantee"
-    model: str
-    parameters: Annotated[Parameters, WithKind("model"), Example({"kind": LIKENESS, "beta": {"at_most": 2}})]
-    """The privacy model's `kind`, and what is asked of the parameters that guarantees state: bounds of a
-    number by the comparisons of thresholds, the least of a choice, and the `attribute` that it is about (left
-    out: the only sensitive one).
-    """
-    status: PromisedStatus = "certified"
-    """The least that it must be worth once every hypothesis that is known to fail is counted."""
-    may_rest_on_assumptions: RestsOnAssumptions = False
-
-
-@dataclass(frozen=True)
-class BudgetCondition:
-    """What all differentially private releases of the table have spent, this one included."""
-
-    kind: ClassVar[str] = "privacy_budget"
-    epsilon: Annotated[float, Ge(0.0001), Le(1000), Example(2)]
-    """Most ε of all of them together, the decimal that it is written as."""
-    delta: Annotated[float, Ge(0), Lt(1), Example(0.00001)]
-    """Most δ of all of them together."""
-    may_rest_on_assumptions: RestsOnAssumptions = False
-
-    def within(self, other: BudgetCondition) -> bool:
-        """Whether every release that keeps this keeps the other too."""
-        return (
-            self.epsilon <= other.epsilon
-            and self.delta <= other.delta
-            and (other.may_rest_on_assumptions or not self.may_rest_on_assumptions)
-        )
-
-
-@dataclass(frozen=True)
-class Secret:
-    """A query whose answer is to stay secret."""
-
-    id: Annotated[Word, Example("cancer-patients")]
-    """Its name."""
-    query: Annotated[
-        str,
-        Len(1, MOST_CHARACTERS_OF_A_SECRET),
-        Example("names(n) :- patient(p, n), diagnosis(p, 'cancer', m, w)."),
-    ]
-    """As `POST view-checks` takes it. Whoever reads a verdict reads it: name no person."""
-    reason: Annotated[Prose, Example("Nobody outside the ward may learn who has cancer.")]
-    """Why the answer is secret, and from whom."""
-
-
-@dataclass(frozen=True)
-class PerfectPrivacyCondition:
-    """Every view is perfectly private with respect to every secret."""
-
-    kind: ClassVar[str] = "perfect_privacy"
-    secrets: Annotated[tuple[Secret, ...], Len(1, MOST_SECRETS)]
-    """What is to stay secret."""
-    language: Annotated[QueryLanguage, Example("datalog")] = "datalog"
-    """The language of the secrets, and of the views that are judged."""
-    dialect: Annotated[SqlDialect, Example("postgres")] = "postgres"
-    """The dialect of queries and tables in SQL."""
-    ignore_foreign_keys: bool = False
-    """Decide as if readers did not know that referenced rows exist."""
-    keys: Annotated[Literal["considered", "ignored"], ADDED_LATER] = "considered"
-    """`ignored` decides with the keys left out: views are then private if keys are unknown to readers."""
-    keys_reason: Annotated[Prose | None, Example("Readers see no identifiers.")] = None
-    """Why keys are ignored: words, which `ignored` needs."""
-
-
-Condition = (
+AnyCondition = (
     MeasureCondition
     | ScoreCondition
     | PrivacyModelCondition
@@ -285,7 +116,8 @@ Condition = (
     | BudgetCondition
     | PerfectPrivacyCondition
 )
-CONDITIONS: Final[tuple[type[Condition], ...]] = get_args(Condition)
+CONDITIONS: Final[tuple[type[AnyCondition], ...]] = get_args(AnyCondition)
+"""The kinds of requirements: each is a file, and a line above."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +134,7 @@ class Requirement:
     """Whether its failure blocks or is only listed."""
     scope: Annotated[Scope, ADDED_LATER] = field(default_factory=Scope, kw_only=True)
     """All of the release if left out."""
-    condition: Condition
+    condition: AnyCondition
     """What is required."""
 
 
@@ -360,11 +192,24 @@ class Policy:
     @property
     def judges_views(self) -> bool:
         """Whether it is about queries that are to be published rather than about a release of data."""
-        return any(isinstance(own.condition, PerfectPrivacyCondition) for own in self.requirements)
+        return any(own.condition.is_of_views for own in self.requirements)
+
+    @property
+    def is_certified(self) -> bool:
+        """Whether a requirement that blocks is on what the mechanism promises of every draw."""
+        return any(own.severity == "block" and own.condition.is_certificate for own in self.requirements)
 
     def slot(self, name: str) -> Slot | None:
         """The dictionary slot of this name."""
         return next((slot for slot in self.dictionaries if slot.name == name), None)
+
+    def slots_of(self, condition: Condition) -> frozenset[str]:
+        """The slots that what a requirement asks is evaluated with."""
+        return condition.slots(frozenset(slot.name for slot in self.dictionaries))
+
+    def takes_absence_for_safety(self, condition: Condition) -> bool:
+        """Whether records that are like nobody in the dictionary count as safe: not found, or of risk 0."""
+        return condition.takes_absence_for_safety(self.assumes.options.get("absent_policy", "zero") == "zero")
 
     def reason_for(self, column: str) -> str | None:
         """Why a column may leave though it is not covered; None if the policy gives no reason."""
@@ -393,3 +238,33 @@ class Policy:
         if self.is_covered_as_before:
             return ()
         return tuple(name for own in self.not_covered if not is_reason(own.reason) for name in own.columns)
+
+
+def pinned(policy: Policy, *, as_before: bool = False) -> Policy:
+    """The policy with every measure's and privacy model's version, two of one meaning alike.
+
+    What names none has the newest, or the first, ``as_before`` there were others. Parameters that equal their
+    default are left out. What cannot be read stays as it is.
+    """
+    requirements = tuple(
+        replace(requirement, condition=requirement.condition.pinned(as_before=as_before))
+        for requirement in policy.requirements
+    )
+    return replace(policy, requirements=requirements)
+
+
+def with_coverage(policy: Policy) -> Policy:
+    """The policy with the newest check of columns, unless it names a version of it or is about views."""
+    if policy.coverage_version is not None or policy.judges_views:
+        return policy
+    return replace(policy, coverage_version=NEWEST_COVERAGE)
+
+
+def of_earlier_versions(policy: Policy) -> tuple[str, ...]:
+    """The requirements of a stored policy that keep an earlier version of a measure or privacy model."""
+    newest = pinned(policy).requirements
+    return tuple(
+        own.id
+        for own, new in zip(policy.requirements, newest, strict=True)
+        if own != new or own.condition.is_of_earlier_version
+    )

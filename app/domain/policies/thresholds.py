@@ -3,70 +3,121 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any, Final, Self
 
-from app.domain.catalogue.meanings import (
-    ASIDE,
-    FROM_ONE,
-    HIDING,
-    LOSS,
-    LOW,
-    NOTHING_KNOWN,
-    RISK,
-    UTILITY,
-    Range,
-)
+from app.domain.catalogue.meanings import Range
 from app.domain.catalogue.result_values import ResultValue
-from app.domain.policies.comparison import WORDS, Comparison
+from app.domain.policies.comparison import WORDS, Comparison, Value
+from app.domain.policies.condition import Condition
 from app.domain.policies.findings import Findings
-from app.domain.policies.policy import MeasureCondition, ScoreCondition
-from app.domain.risk.summaries import LOSS_QUANTILES
+from app.domain.policies.guarantee_bounds import NumberBound
+from app.domain.policies.intervals import Interval
+from app.domain.policies.reading import WorstCase
 
-_Compared = MeasureCondition | ScoreCondition
 _TOWARDS: dict[Comparison, str] = {"at_least": "high", "above": "high", "at_most": "low", "below": "low"}
+_INCLUSIVE: Final = ("at_least", "at_most", "equals")
 
-_NUMBERS: Final = (
-    ("risk_average", "Mean risk of the records.", RISK),
-    ("risk_max", "Greatest risk of a record.", RISK),
-    ("risk_min", "Least risk of a record.", LOSS | LOW | ASIDE),
-    ("utility_average", "Mean utility of the records.", UTILITY),
-    ("utility_min", "Least utility of a record.", UTILITY),
-    ("add_self_risk_average", "Mean risk if absent records were in the dictionary; null without any.", RISK),
-    (
-        "information_loss_average",
-        "Mean loss of information; null for utilities that are no loss.",
-        LOW | ASIDE,
-    ),
-    ("information_loss_max", "Greatest loss of information of a record; null as above.", LOW | ASIDE),
-)
-_COUNTS: Final = (
-    ("min_consistent", "Least number of entities that a record's disclosed form may be of.", HIDING),
-    ("absent", "Records that no entity of the dictionary is consistent with.", LOW | ASIDE),
-    ("infinite", "Records of infinite risk: something prohibited is disclosed of them.", LOW | ASIDE),
-    ("k_matching", "Least number of original records that a disclosed record matches.", HIDING),
-    (
-        "k_equivalence",
-        "Least number of records of an equivalence class: the k of k-anonymity.",
-        FROM_ONE | HIDING,
-    ),
-    ("classes", "Number of distinct disclosed records.", NOTHING_KNOWN),
-    ("n_records", "Records of the dataset.", NOTHING_KNOWN),
-    ("n_entities", "Entities of the dictionary; null for a dictionary set.", NOTHING_KNOWN),
-)
 
-SCORE_VALUES: Final[tuple[ResultValue, ...]] = (
-    *(ResultValue(name, "number", meaning, marks) for name, meaning, marks in _NUMBERS),
-    *(
-        ResultValue(f"loss_quantiles.{q}", "number", f"Risk that {q:.0%} of the records do not exceed.", RISK)
-        for q in LOSS_QUANTILES
-    ),
-    *(ResultValue(name, "whole number", meaning, marks) for name, meaning, marks in _COUNTS),
-)
+class ThresholdCondition(Condition):
+    """A kind that compares a number or boolean of a result with a threshold."""
+
+    value: str
+    comparison: Comparison
+    threshold: Value
+
+    @property
+    @abstractmethod
+    def result_value(self) -> ResultValue | None:
+        """The value that the threshold is set for; None if there is none of this name."""
+
+    def is_about_the_same(self, other: Self) -> bool:
+        """Whether the other one's threshold is for the very same number."""
+        as_other = replace(self, comparison=other.comparison, threshold=other.threshold)  # type: ignore[type-var]
+        return as_other == other
+
+    @property
+    def quantity(self) -> str:
+        """What the result's own field says of itself."""
+        value = self.result_value
+        return _clause(value.meaning) if value is not None and value.meaning else self.value
+
+    def as_strict_as(self, other: Self) -> bool:
+        """Whether every number that keeps its threshold keeps the other one, too."""
+        intervals = self._intervals(other)
+        return intervals is not None and intervals[0].within(intervals[1])
+
+    def contradicts(self, other: Self) -> bool:
+        """Whether no number keeps both thresholds."""
+        intervals = self._intervals(other)
+        return intervals is not None and not intervals[0].meets(intervals[1])
+
+    def protects(self, worst: WorstCase | None) -> bool:
+        """Whether it is on the side on which people are safer, and beyond what the worst case keeps."""
+        value = self.result_value
+        if value is None or value.marks.safer is None or value.marks.if_alone == "good":
+            return False
+        side = value.marks.safer
+        if _TOWARDS.get(self.comparison, side) != side:
+            return False
+        if isinstance(self.threshold, bool) and self.threshold != (side == "high"):
+            return False
+        asked = self.asks_by_parameters(value, worst) if value.marks.if_alone == "fails" else None
+        if asked is not None:
+            return asked
+        if isinstance(self.threshold, bool):
+            return True
+        reached = self._if_alone(value, worst)
+        strictly = self.comparison not in _INCLUSIVE
+        if side == "high":
+            return self.threshold >= reached if strictly else self.threshold > reached
+        return self.threshold <= reached if strictly else self.threshold < reached
+
+    def asks_by_parameters(self, value: ResultValue, worst: WorstCase | None) -> bool | None:
+        """Whether parameters beside the threshold ask for something; None: there are none."""
+        return None
+
+    def greatest_gain(self, worst: WorstCase) -> float:
+        """The greatest relative gain of belief if every record is alone, as far as it is known."""
+        return math.inf
+
+    def _if_alone(self, value: ResultValue, worst: WorstCase | None) -> float:
+        """The worst that the value can be: what it is, or a bound of it, if every record is alone."""
+        possible, marks = value.range({}), value.marks
+        if marks.safer == "high":
+            return 1.0 if marks.if_alone == "one" else possible.least
+        bounds = [possible.greatest]
+        if worst is not None:
+            if marks.if_alone == "loss":
+                bounds.append(worst.greatest_loss)
+            elif value.kind == "whole number":
+                bounds.append(worst.alone.table_records())
+            if marks.if_alone in ("gain", "ratio"):
+                bounds.append(self.greatest_gain(worst) + (marks.if_alone == "ratio"))
+        return min(bounds)
+
+    def _intervals(self, other: Self) -> tuple[Interval, Interval] | None:
+        value = self.result_value
+        if value is None or not self.is_about_the_same(other):
+            return None
+        whole = value.kind != "number"
+        return (
+            Interval.of(self.comparison, self.threshold, whole=whole),
+            Interval.of(other.comparison, other.threshold, whole=whole),
+        )
+
+
+_Bound = ThresholdCondition | NumberBound
 
 
 def check_threshold(
-    found: Findings, pointer: str, value: ResultValue, condition: _Compared, options: Mapping[str, Any]
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    condition: _Bound,
+    options: Mapping[str, Any],
 ) -> None:
     """Note what is wrong with the threshold of a condition that is at ``pointer``."""
     comparison, threshold = condition.comparison, condition.threshold
@@ -97,7 +148,7 @@ def check_threshold(
         )  # fmt: skip
 
 
-def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition: _Compared) -> None:
+def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition: _Bound) -> None:
     threshold = condition.threshold
     if value.kind != "boolean" or not isinstance(threshold, bool):
         wanted = "true or false" if value.kind == "boolean" else "a number"
@@ -121,7 +172,11 @@ def _check_boolean(found: Findings, pointer: str, value: ResultValue, condition:
 
 
 def _check_outcome(
-    found: Findings, pointer: str, value: ResultValue, condition: _Compared, possible: Range
+    found: Findings,
+    pointer: str,
+    value: ResultValue,
+    condition: _Bound,
+    possible: Range,
 ) -> None:
     """Note thresholds at an end of what is possible, where no value or every value keeps them."""
     comparison, threshold = condition.comparison, condition.threshold
@@ -150,3 +205,10 @@ def _described(possible: Range) -> str:
     if math.isinf(possible.greatest):
         return f"at least {possible.least:g}"
     return f"between {possible.least:g} and {possible.greatest:g}"
+
+
+def _clause(meaning: str) -> str:
+    """The sentence as part of one, without what follows a colon or semicolon."""
+    first = meaning.partition(";")[0].partition(":")[0].rstrip(". ")
+    is_word = len(first) < 2 or not first[1].isupper()
+    return first[:1].lower() + first[1:] if is_word else first

@@ -88,14 +88,12 @@ class Changes:
 
     def __init__(
         self,
-        subject: Subject,
         context: EvaluationContext,
         evaluators: Sequence[Evaluator],
         rules: int,
         answers: Answers,
     ) -> None:
         self._answers = answers
-        self._subject = subject
         self._context = context
         self._evaluators = evaluators
         self._rules = rules
@@ -117,7 +115,7 @@ class Changes:
             evaluator
             for id_, evaluator in by_id.items()
             if evaluator.criterion.severity == "block"
-            and not self._subject.waivers.get(id_, {"in_force": False})["in_force"]
+            and not self._context.subject.waivers.get(id_, {"in_force": False})["in_force"]
         ]
         each = max(1, self._rules // (len(failed) + 1))
         found = [self._document(id_, [by_id[id_]], rule, each, halted) for id_ in failed]
@@ -255,7 +253,7 @@ class Changes:
     @property
     def _suppression_allowed(self) -> int:
         """How many records a change may suppress."""
-        share = self._subject.policy.suppression_limit or 0.0
+        share = self._context.subject.policy.suppression_limit or 0.0
         return math.floor(highest_accepted(share * self._context.table.n_records))
 
     def _definition(self, change: Change) -> JsonObject | None:
@@ -263,7 +261,7 @@ class Changes:
 
         None without a change, and where the rule itself has no name or definition that a request could say.
         """
-        rule, written = self._context.rule, _written(self._subject)
+        rule, written = self._context.rule, _written(self._context.subject)
         if rule is None or (written is None and not isinstance(rule, TableRule)):
             return None
         return definition_of_change(change, self._context.table, rule, written or {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from app.domain.policies.policy import MeasureCondition
+from app.domain.policies.measure_condition import MeasureCondition
 from app.evidence.canonical import sha256_of_bytes
 from app.services.gates.evidence import Attested, EvidenceIssuer, files_of, inputs_of
 from app.services.gates.evidence_values import EvidenceFile, EvidenceInput, EvidenceRef

@@ -7,8 +7,9 @@ is evaluated; those of rules that are only tried for a change are kept until the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from app.domain.arrays import Bools
 from app.domain.classes.released import Release
@@ -30,6 +31,7 @@ from app.services.releases.drawn_tables import read_drawn_release
 from app.services.releases.release_alignment import align_release
 from app.services.resources import TenantId
 from app.services.scoring.assessment_work import RuleScore
+from app.services.scoring.measurement_work import Measurement, MeasurementPreparation, Question
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
 
@@ -38,14 +40,17 @@ from app.services.scoring.scoring_options import ScoringOptions
 class EvaluationContext:
     """The loaded sources of an evaluation.
 
-    ``base`` is the scoring without dictionaries, ``scorings`` those of the filled slots. ``rule`` is what the
-    release is by, None for a finished file that could not be aligned with the dataset: then ``alone`` is
-    that file. It is None, too, where a mechanism made the release: then ``drawn`` is that.
+    ``measure`` prepares a measurement. ``base`` is the scoring without dictionaries, ``scorings`` those of
+    the filled slots. ``rule`` is what the release is by, None for a finished file that could not be aligned
+    with the dataset: then ``alone`` is that file. It is None, too, where a mechanism made the release: then
+    ``drawn`` is that.
     ``spellings`` are what the file that leaves writes in ways that are read as one value, by column.
     ``doubt`` says why nothing can be judged: see :func:`~app.services.gates.rows.doubt_about_rows` and
     :func:`~app.services.gates.registers.doubt_about_registers`.
     """
 
+    subject: Subject
+    measure: Callable[[Question], Awaitable[Measurement]]
     base: Scoring
     scorings: Mapping[str, Scoring]
     rule: Rule | None
@@ -168,7 +173,11 @@ async def load_context(
     if doubt is None and aligned is not None:
         doubt = aligned.doubt
     spellings = loader.spellings if aligned is None else aligned.spellings(base.table)
-    return EvaluationContext(base, scorings, rule, aligned, drawn, doubt, spellings=spellings)
+    preparation = MeasurementPreparation(store, loader, MEMORY_CEILING)
+    measure = partial(preparation.measurement, tenant)
+    return EvaluationContext(
+        subject, measure, base, scorings, rule, aligned, drawn, doubt, spellings=spellings
+    )
 
 
 def _fitting(options: ScoringOptions, sources: Sources) -> ScoringOptions:

@@ -21,14 +21,13 @@ from app.domain.gates.coverage import (
     Uncovered,
     Why,
     coverage_of,
+    reading_of,
     singled_out,
 )
-from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns, as_released, reading_of, takes_absence_for_safety
 from app.domain.gates.verdicts import Verdict
 from app.domain.models.judging import AloneRecords
 from app.domain.policies.policy import Policy
-from app.domain.policies.requirements import slots_of
+from app.domain.policies.reading import Columns, WorstCase, greatest_loss
 from app.domain.sensitivity.sensitivity import Sensitivity
 from app.domain.tables.distinct import distinct_rows
 from app.domain.tables.masks import shows_nothing
@@ -58,8 +57,8 @@ def columns_to_read(subject: Subject, context: EvaluationContext) -> Columns:
     asked = {
         slot
         for own in subject.policy.requirements
-        if own.severity == "block" and takes_absence_for_safety(subject.policy, own.condition)
-        for slot in slots_of(own.condition, subject.policy)
+        if own.severity == "block" and subject.policy.takes_absence_for_safety(own.condition)
+        for slot in subject.policy.slots_of(own.condition)
     }
     return Columns(
         quasi_identifiers=frozenset(readable - table.sensitive),
@@ -181,7 +180,7 @@ def find_coverage(subject: Subject, context: EvaluationContext, waived: Set[str]
         own = context.drawn.drawn_attribute
         drawn = frozenset() if own is None else frozenset({own})
     readings = {
-        own.id: as_released(own.condition, reading_of(policy, own, columns), drawn)
+        own.id: own.condition.as_released(reading_of(policy, own, columns), drawn)
         for own in policy.requirements
     }
     released = released_columns(subject, context)

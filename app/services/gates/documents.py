@@ -7,15 +7,13 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from app.domain.errors import Fault
-from app.domain.gates.explanations import quantity_of
 from app.domain.gates.findings import Finding, Part
 from app.domain.gates.verdicts import Outcome, verdict_of
 from app.domain.mechanisms.guarantee import PrivacyGuarantee
 from app.domain.models.entry import fields_of_releases
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
-from app.domain.policies.pinning import of_earlier_versions
-from app.domain.policies.policy import Requirement
-from app.domain.policies.requirements import MEASURE_OF, is_scored
+from app.domain.policies.measure_condition import MEASURE_OF
+from app.domain.policies.policy import Requirement, of_earlier_versions
 from app.services.fingerprints import plain
 from app.services.gates.context import EvaluationContext
 from app.services.gates.coverage import COVERED_AS_BEFORE, verdict_with
@@ -142,7 +140,7 @@ def criterion_document(
         **promised,
         outcome=outcome,
         value=worst.value,
-        quantity={"what": quantity_of(criterion.condition), "of_records": finding.of_records},
+        quantity={"what": criterion.condition.quantity, "of_records": finding.of_records},
         comparison=finding.comparison,
         threshold=finding.threshold,
         margin=worst.margin,
@@ -216,7 +214,7 @@ def broken_document(
         waiver,
         outcome="not_computable",
         value=None,
-        quantity={"what": quantity_of(criterion.condition), "of_records": None},
+        quantity={"what": criterion.condition.quantity, "of_records": None},
         comparison=condition.get("comparison"),
         threshold=condition.get("threshold"),
         margin=None,
@@ -371,7 +369,7 @@ def _not_covered(subject: Subject, context: EvaluationContext, criteria: Sequenc
     said = ["Attackers who know more than the policy assumes are not covered."]
     if context.table.persons is not None:
         said.append("Who knows what stands in several rows of one person is not covered.")
-    if not any(is_scored(own.condition) for own in subject.policy.requirements):
+    if not any(own.condition.is_scored for own in subject.policy.requirements):
         said.append("How much harm a disclosure does is not judged: no requirement asks for it.")
     elif subject.base.sensitivity is None:
         said.append("No harm of a disclosure was named: the risk itself was not computed.")

@@ -20,7 +20,7 @@ from app.services.gates.context import EvaluationContext, load_context
 from app.services.gates.coverage import broken_coverage, coverage_document, find_coverage, seconds_of_coverage
 from app.services.gates.documents import broken_document, criterion_document, risk_document, verdict_document
 from app.services.gates.evaluator import Evaluator, by_fewest_persons, fault_of
-from app.services.gates.evaluators import EvaluatorMaker
+from app.services.gates.evaluators import evaluator_of
 from app.services.gates.requests import CriterionPlan
 from app.services.gates.subject import Subject
 from app.services.ports import Store
@@ -44,8 +44,8 @@ class EvaluationCost:
 class Evaluation:
     """The criteria of a policy on one subject: their values, outcomes, and the verdict."""
 
-    def __init__(self, subject: Subject, context: EvaluationContext, evaluators: Sequence[Evaluator]) -> None:
-        self.subject = subject
+    def __init__(self, context: EvaluationContext, evaluators: Sequence[Evaluator]) -> None:
+        self.subject = context.subject
         self._context = context
         self._evaluators = tuple(evaluators)
         self._criteria: dict[int, JsonObject] = {}
@@ -126,7 +126,7 @@ class Evaluation:
         unknown |= self.coverage(halted)["outcome"] != "covered"
         answers = Answers()
         answers.become_part(self.answers, self.n_criteria)
-        search = Changes(self.subject, self._context, self._evaluators, rules, answers)
+        search = Changes(self._context, self._evaluators, rules, answers)
         return search.find(failed, halted, unknown=unknown), search.complete
 
     def coverage(self, halted: Halted = never) -> JsonObject:
@@ -230,5 +230,5 @@ async def prepare_evaluation(
     if subject.is_as_written:
         loader = loader.of_files()
     context = await load_context(store, loader, tenant, subject)
-    maker = EvaluatorMaker(store, loader, tenant, subject, context)
-    return Evaluation(subject, context, [await maker.evaluator(own) for own in subject.policy.requirements])
+    evaluators = [await evaluator_of(own, context) for own in subject.policy.requirements]
+    return Evaluation(context, evaluators)

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
 from app.domain.errors import Conflict, InvalidInput, NotFound, NotSupported, Withdrawn
-from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import PrivacyModelCondition
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.policies.reasons import is_reason
 from app.domain.search.answers import answers_of
 from app.domain.search.budget import Halted, never
@@ -188,7 +187,7 @@ class EvaluationService(DirectService[CreateEvaluation, TimedEvaluation, TimedEv
             elif released is not None:
                 earlier = tuple(own for own in earlier if own["name"] != released.stored.name)
         models = [
-            criterion_of(own.condition.model, own.condition.parameters)
+            own.condition.typed
             for own in policy.requirements
             if isinstance(own.condition, PrivacyModelCondition)
         ]

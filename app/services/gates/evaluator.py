@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import ClassVar
 
 from app.domain.errors import Fault, InvalidInput, NotSupported
-from app.domain.gates.explanations import number
 from app.domain.gates.findings import Finding
-from app.domain.models.k_anonymity import KAnonymity
-from app.domain.models.prosecutor_risk import HighestRisk
-from app.domain.policies.policy import MeasureCondition, Policy, PrivacyModelCondition, Requirement
-from app.domain.policies.requirements import MEASURE_OF, is_certificate
+from app.domain.policies.comparison import number
+from app.domain.policies.condition import Condition
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers
 from app.domain.search.budget import Halted, never
 from app.domain.tables.table import Table
+from app.services.gates.context import EvaluationContext
 
 UNALIGNED = (
     "The release file could not be aligned with the records of the dataset, so that only what needs nothing "
@@ -48,15 +47,6 @@ OF_NOBODY = (
     "Name a key column that both have, or judge the rule or stored release that made the file.",
 )
 
-_SHOWN_BY: Final[Mapping[str | None, tuple[str, ...]]] = {
-    "lower": ("at_least", "above"),
-    "upper": ("at_most", "below"),
-    None: (),
-}
-"""What a bound from this side can show."""
-
-Tick = Callable[[int], None]
-
 
 @dataclass(frozen=True)
 class EvaluatorCost:
@@ -73,12 +63,23 @@ class Evaluator(ABC):
     ``of_quasi_identifiers`` says that a table-level rule that fails does not pass by generalising others.
     """
 
+    of_draws: ClassVar[bool] = False
+    """Whether it can be computed of a release that a mechanism made, of which nobody knows whose a row is."""
     of_quasi_identifiers: bool = False
     answers: Answers | None = None
     """What a long search for the value has found out, for another attempt; None: the value is had at once."""
 
-    def __init__(self, criterion: Requirement) -> None:
+    condition: Condition
+
+    def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
         self.criterion = criterion
+        self.condition = criterion.condition
+        self.context = context
+
+    @classmethod
+    async def prepared(cls, criterion: Requirement, context: EvaluationContext) -> Evaluator:
+        """The evaluator with all that has to be loaded or planned for it."""
+        return cls(criterion, context)
 
     @property
     @abstractmethod
@@ -106,8 +107,10 @@ class Evaluator(ABC):
 class Broken(Evaluator):
     """A criterion that cannot be computed, whatever the rule."""
 
-    def __init__(self, criterion: Requirement, error: InvalidInput | NotSupported) -> None:
-        super().__init__(criterion)
+    def __init__(
+        self, criterion: Requirement, context: EvaluationContext, error: InvalidInput | NotSupported
+    ) -> None:
+        super().__init__(criterion, context)
         self.error = error
 
     @property
@@ -120,32 +123,11 @@ class Broken(Evaluator):
         raise self.error
 
 
-def require_certified(policy: Policy) -> None:
-    """NotSupported unless a requirement that blocks is on what the mechanism promises of every draw."""
-    if not any(own.severity == "block" and is_certificate(own.condition) for own in policy.requirements):
-        raise NotSupported(*OF_THIS_DRAW)
-
-
 def required(rule: Rule | None) -> Rule:
     """The rule; NotSupported without one."""
     if rule is None:
         raise NotSupported(*UNALIGNED)
     return rule
-
-
-def is_bounded(criterion: Requirement, asked: Any, file: Table) -> bool:  # noqa: ANN401
-    """Whether what is ``asked`` (a condition, or a measure's parameters) passes if the fewest persons do."""
-    match criterion.condition:
-        case PrivacyModelCondition(model=KAnonymity.kind | HighestRisk.kind):
-            pass
-        case MeasureCondition(measure, value=value, comparison=comparison):
-            if comparison not in _SHOWN_BY[MEASURE_OF[measure].bounded_by_persons.get(value)]:
-                return False
-        case _:
-            return False
-    # Classes by fewer quasi-identifiers join those that were filled; other columns would split them.
-    names = criterion.scope.attributes or getattr(asked, "quasi_identifiers", None)
-    return asked.missing == "own_category" and are_quasi_identifiers(file, names)
 
 
 def by_fewest_persons(finding: Finding) -> Finding:

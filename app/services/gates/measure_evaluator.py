@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from app.domain.catalogue.catalogue_types import Guarantee
 from app.domain.catalogue.result_values import value_at
@@ -15,14 +15,25 @@ from app.domain.gates.explanations import of_value
 from app.domain.gates.findings import Finding, WorstRecords, held
 from app.domain.mechanisms.drawn_release import DrawnRelease
 from app.domain.models.entry import MeasureContext
-from app.domain.policies.policy import MeasureCondition, Requirement
-from app.domain.rules.rule import Rule
+from app.domain.policies.measure_condition import MeasureCondition
+from app.domain.policies.policy import Requirement
+from app.domain.rules.rule import Rule, identity
 from app.domain.search.budget import Halted, never
 from app.services.gates.context import EvaluationContext
-from app.services.gates.evaluator import AS_IT_IS, UNALIGNED, Evaluator, EvaluatorCost, are_quasi_identifiers
+from app.services.gates.evaluator import (
+    AS_IT_IS,
+    OF_THIS_DRAW,
+    UNALIGNED,
+    Evaluator,
+    EvaluatorCost,
+    are_quasi_identifiers,
+)
 from app.services.resources import JsonObject
+from app.services.rules.rule_documents import rule_document, rule_sha256
+from app.services.rules.rules import RuleInQuestion
 from app.services.scoring.measurement_documents import document_of_result
-from app.services.scoring.measurement_work import Measurement
+from app.services.scoring.measurement_work import Measurement, Question, measure_of
+from app.services.scoring.scoring_inputs import Sources
 
 _ROWS_SHOWN = 20
 
@@ -30,35 +41,19 @@ _ROWS_SHOWN = 20
 class MeasureEvaluator(Evaluator):
     """Computes the measure and reads the number at the condition's path."""
 
-    def __init__(
-        self,
-        criterion: Requirement,
-        condition: MeasureCondition,
-        measurement: Measurement,
-        context: EvaluationContext,
-    ) -> None:
-        super().__init__(criterion)
-        self._condition = condition
-        self._context = context
+    of_draws: ClassVar[bool] = True
+    condition: MeasureCondition
+
+    def __init__(self, criterion: Requirement, context: EvaluationContext, measurement: Measurement) -> None:
+        super().__init__(criterion, context)
         scope = criterion.scope.attributes
         if scope is not None:
-            parameters = measurement.parameters
-            if not isinstance(parameters, Grouping):
-                raise NotSupported(
-                    f"The measure {condition.measure} does not group records by quasi-identifiers, so that "
-                    "it has no scope of attributes.",
-                    "Leave the scope out, or choose a measure of classes.",
-                )
-            measurement = replace(measurement, parameters=replace(parameters, quasi_identifiers=scope))
-        if criterion.scope.groups is not None:
-            raise NotSupported(
-                "A measure is of the whole release; groups of records have none of their own.",
-                "Require a score or a privacy model of groups.",
-            )
+            parameters = replace(measurement.parameters, quasi_identifiers=scope)
+            measurement = replace(measurement, parameters=parameters)
         if context.drawn is not None and "groups" in measurement.measure.reads:
             raise NotSupported(
-                f"The measure {condition.measure} reads the groups of records that values were drawn for, "
-                "and a gate judges a drawn release by what its readers have.",
+                f"The measure {self.condition.measure} reads the groups of records that values were drawn "
+                "for, and a gate judges a drawn release by what its readers have.",
                 "Require a guarantee of the release, or measure it.",
             )
         if context.drawn is not None:
@@ -71,17 +66,39 @@ class MeasureEvaluator(Evaluator):
             and are_quasi_identifiers(context.table, grouping.quasi_identifiers)
         )
 
+    @classmethod
+    async def prepared(cls, criterion: Requirement, context: EvaluationContext) -> Evaluator:
+        """The evaluator with the measurement of what is judged."""
+        condition: Any = criterion.condition
+        subject, slot, rule = context.subject, condition.dictionary, _rule(context)
+        scoring = context.scoring(slot)
+        measure = measure_of(condition.measure, condition.version)
+        sources = subject.base if slot is None else subject.slots[slot]
+        if measure.judges_synthetic:
+            if context.drawn is None and context.rule != identity(context.table.n_attributes):
+                raise NotSupported(*AS_IT_IS)
+            if (
+                context.drawn is not None
+                and criterion.severity == "block"
+                and not subject.policy.is_certified
+            ):
+                raise NotSupported(*OF_THIS_DRAW)
+            sources, rule = Sources(subject.compared["original"]), None
+        parameters = subject.parameters[criterion.id]
+        question = Question(measure, parameters, sources, scoring.options, rule, subject.referred)
+        return cls(criterion, context, await context.measure(question))
+
     @cached_property
     def cost(self) -> EvaluatorCost:
         """The measure's own estimate."""
-        if self._context.alone is not None:
+        if self.context.alone is not None:
             self._of_file()
         cost = self._measurement.cost
         return EvaluatorCost(cost.seconds, cost.bytes, cost.engine)
 
     def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
         """The number, compared with the threshold."""
-        condition, measure = self._condition, self._measurement.measure
+        condition, measure = self.condition, self._measurement.measure
         result = self._result(rule)
         value = value_at(result, condition.value)
         if value is None:
@@ -102,20 +119,20 @@ class MeasureEvaluator(Evaluator):
                 f"{measure.title}: {condition.value}", (part,), condition.comparison, condition.threshold
             ),
             # Rows that a mechanism made are nobody's known: none is one of the dataset.
-            None if self._context.drawn is not None else _worst(result),
+            None if self.context.drawn is not None else _worst(result),
             standard_error=error if isinstance(error, float | int) else None,
         )
 
     def _result(self, rule: Rule | None) -> JsonObject:
         measurement = self._measurement
-        if measurement.measure.judges_synthetic and rule is not self._context.rule:
+        if measurement.measure.judges_synthetic and rule is not self.context.rule:
             raise NotSupported(*AS_IT_IS)
-        if measurement.measure.judges_synthetic or self._context.drawn is not None:
+        if measurement.measure.judges_synthetic or self.context.drawn is not None:
             return measurement.result()
         if rule is not None:
-            context = self._context.shared(self._prepared, rule)
-        elif self._context.alone is not None:
-            file = self._context.alone.by_itself
+            context = self.context.shared(self._prepared, rule)
+        elif self.context.alone is not None:
+            file = self.context.alone.by_itself
             context = replace(self._of_file(), table=file.table, rule=file.rule)
         else:
             raise NotSupported(*UNALIGNED)
@@ -140,6 +157,16 @@ class MeasureEvaluator(Evaluator):
         if "quasi_identifiers" not in {own.name for own in fields(self._measurement.parameters)}:
             raise NotSupported(*UNALIGNED)
         return replace(context, sensitivity=None, failure=None)
+
+
+def _rule(context: EvaluationContext) -> RuleInQuestion | None:
+    """The rule as it is in the context; of a finished release the one that it comes from."""
+    asked, made = context.subject.rule, context.rule
+    if made is None or asked is not None:
+        return asked and replace(asked, made=made)
+    document = rule_document(made, context.table.attributes)
+    sha256 = rule_sha256(document, context.subject.dataset.sha256)
+    return RuleInQuestion(document, sha256, None, None, made)
 
 
 def _of_drawn(measurement: Measurement, drawn: DrawnRelease) -> Measurement:

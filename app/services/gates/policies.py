@@ -16,17 +16,8 @@ from typing import Any, ClassVar, Final, Literal, get_args
 from app.domain.errors import Conflict, InvalidInput, NotFound
 from app.domain.policies.difference import Difference, difference
 from app.domain.policies.findings import Lint
-from app.domain.policies.objectives import criteria_of, criterion_of
-from app.domain.policies.pinning import pinned, with_coverage
-from app.domain.policies.policy import (
-    NEWEST_COVERAGE,
-    Condition,
-    MeasureCondition,
-    OptimumCondition,
-    Policy,
-    PrivacyModelCondition,
-)
-from app.domain.policies.requirements import MEASURE_OF
+from app.domain.policies.objectives import criterion_of
+from app.domain.policies.policy import NEWEST_COVERAGE, Policy, pinned, with_coverage
 from app.services.datasets.cell_values import require_to_name_values, shown_parameters, without_cell_values
 from app.services.datasets.structured_text import read_yaml
 from app.services.fingerprints import new_resource
@@ -46,7 +37,6 @@ from app.services.resources import (
     document_of,
     require,
 )
-from app.services.scoring.measurement_documents import parameters_of
 
 MOST_VERSIONS_SHOWN: Final = 200
 
@@ -77,7 +67,8 @@ class PolicyService(NamedResources):
         if checked.errors:
             raise InvalidInput(checked.errors)
         given, policy = policy, with_coverage(pinned(policy))
-        require_to_name_values(actor, *(own for _, own in _questions(policy)))
+        asked = itertools.chain.from_iterable(own.condition.questions for own in policy.requirements)
+        require_to_name_values(actor, *asked)
         new = _resource(policy, checked)
         async with self._store.work(actor.tenant) as work:
             used = await work.tombstones.use_name(new.name, new.sha256)
@@ -204,20 +195,6 @@ def _resource(policy: Policy, checked: Lint) -> NewResource:
     return new_resource(Kind.POLICY, name, meaning, {}, summary, document, ())
 
 
-def _questions(policy: Policy) -> list[tuple[Condition, object]]:
-    """The typed parameters of every requirement that may name values of cells."""
-    found: list[tuple[Condition, object]] = []
-    for own in policy.requirements:
-        match own.condition:
-            case MeasureCondition(measure, parameters) as condition:
-                found.append((condition, parameters_of(MEASURE_OF[measure], parameters)))
-            case PrivacyModelCondition(model, parameters) as condition:
-                found.append((condition, criterion_of(model, parameters)))
-            case OptimumCondition(objective) as condition:
-                found += [(condition, own) for own in criteria_of(objective.get("privacy", ()))]
-    return found
-
-
 def _shown_difference(actor: Actor, old: Policy, new: Policy) -> Difference:
     """The difference with null in the place of values of cells; what it amounts to is that of all."""
     found = difference(old, new)
@@ -232,31 +209,28 @@ def _shown_difference(actor: Actor, old: Policy, new: Policy) -> Difference:
 
 
 def _without_values(actor: Actor, policy: Policy) -> Policy:
+    hiding = _Hiding(actor)
     requirements = tuple(
-        dataclasses.replace(own, condition=_condition_without_values(actor, own.condition))
+        dataclasses.replace(own, condition=own.condition.without_values(hiding))
         for own in policy.requirements
     )
     return dataclasses.replace(policy, requirements=requirements)
 
 
-def _condition_without_values(actor: Actor, condition: Condition) -> Condition:
-    match condition:
-        case MeasureCondition(measure, parameters):
-            asked = {"name": measure, "version": condition.version, "parameters": dict(parameters)}
-            return dataclasses.replace(condition, parameters=shown_parameters(actor, asked))
-        case PrivacyModelCondition(model, parameters):
-            return dataclasses.replace(condition, parameters=_masked(model, parameters))
-        case OptimumCondition(objective) if "privacy" in objective:
-            privacy = [
-                {"kind": own["kind"], **_masked(own["kind"], {k: v for k, v in own.items() if k != "kind"})}
-                for own in objective["privacy"]
-            ]
-            return dataclasses.replace(condition, objective={**objective, "privacy": privacy})
-    return condition
+@dataclass(frozen=True)
+class _Hiding:
+    """What an actor who may not read the data sees of parameters."""
 
+    actor: Actor
 
-def _masked(model: str, parameters: Mapping[str, Any]) -> JsonObject:
-    return without_cell_values(type(criterion_of(model, parameters)), dict(parameters))
+    def measure(self, name: str, version: int | None, parameters: Mapping[str, Any]) -> JsonObject:
+        asked = {"name": name, "version": version, "parameters": dict(parameters)}
+        return shown_parameters(self.actor, asked)
+
+    def model(self, document: Mapping[str, Any]) -> JsonObject:
+        parameters = {name: own for name, own in document.items() if name != "kind"}
+        model = criterion_of(document["kind"], parameters)
+        return {"kind": model.kind, **without_cell_values(type(model), parameters)}
 
 
 OWN: Final = ("public-release", "trusted-partner", "internal-analytics")

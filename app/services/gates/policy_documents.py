@@ -15,7 +15,6 @@ from app.documents import Names, built, written
 from app.domain.errors import Fault, InvalidInput, joined, refuse
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, FORMATS, Format, format_of
 from app.domain.policies.policy import Assumptions, Policy, Requirement
-from app.domain.policies.requirements import is_scored, slots_of
 from app.services.resources import JsonObject
 from app.services.scoring.scoring_options import ScoringOptions
 
@@ -77,9 +76,9 @@ def asked_document(policy: Policy, requirement: Requirement) -> JsonObject:
     It is the same whatever the policy's format, for waivers hold its hash.
     """
     document = written(requirement, names_of(FORMAT_1))
-    if is_scored(requirement.condition):
+    if requirement.condition.is_scored:
         document["options"] = _options_document(policy.assumes)
-        document["dictionaries"] = sorted(slots_of(requirement.condition, policy))
+        document["dictionaries"] = sorted(policy.slots_of(requirement.condition))
     return document
 
 

@@ -25,10 +25,10 @@ from app.domain.gates.class_shares import (
 )
 from app.domain.gates.explanations import of_lacking, of_share, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, worst_of
-from app.domain.models.criterion import Criterion, merging_of
+from app.domain.models.criterion import merging_of
 from app.domain.models.sensitive_values import BY_ITSELF
-from app.domain.policies.objectives import criterion_of
-from app.domain.policies.policy import PrivacyModelCondition, Requirement
+from app.domain.policies.policy import Requirement
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
 from app.domain.search.full_domain.estimates import OF_VALUES
@@ -41,20 +41,13 @@ _ROWS_SHOWN = 20
 class PrivacyModelEvaluator(Evaluator):
     """Judges the classes of a release as searches judge those of their rules."""
 
-    def __init__(
-        self, criterion: Requirement, condition: PrivacyModelCondition, context: EvaluationContext
-    ) -> None:
-        super().__init__(criterion)
-        self.condition = condition
-        self._context = context
-        self.model: Criterion = criterion_of(condition.model, condition.parameters)
-        if criterion.scope.groups is not None and self.model.table_wide:
-            raise NotSupported(
-                f"{condition.model} is about all classes together, so that groups of records have none.",
-                "Leave the groups out, or choose a model that every class meets or fails.",
-            )
+    condition: PrivacyModelCondition
+
+    def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
+        super().__init__(criterion, context)
+        self.model = self.condition.typed
         if self.model.needs_population:
-            context.dictionary(condition.dictionary)
+            context.dictionary(self.condition.dictionary)
         table, scope = context.table, criterion.scope.attributes
         self.of_quasi_identifiers = are_quasi_identifiers(table, scope) and only_quasi_identifiers_help(
             table, self.model
@@ -68,16 +61,16 @@ class PrivacyModelEvaluator(Evaluator):
     @property
     def is_monotone(self) -> bool:
         """Generalising never makes a record fail that passed, unless it merges sensitive values."""
-        persons = self._context.table.persons is not None
+        persons = self.context.table.persons is not None
         is_plain = merging_of(self.model, persons=persons) == "fewer_fail" and not self.model.table_wide
         overlaps = self.condition.missing == "matches_everything"
-        return is_plain and not overlaps and not self._context.table.sensitive
+        return is_plain and not overlaps and not self.context.table.sensitive
 
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of grouping, and of counting the people of every class."""
-        table = self._context.table
-        if self._context.alone is not None and self.model.needs_population:
+        table = self.context.table
+        if self.context.alone is not None and self.model.needs_population:
             raise NotSupported(*UNALIGNED)
         seconds = seconds_of_grouping(table, self._grouping)
         if self.condition.missing == "matches_everything" and self.model.is_of_values:
@@ -92,13 +85,8 @@ class PrivacyModelEvaluator(Evaluator):
     def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
         """The share that fails, of everybody or of every group."""
         release = self._release(rule)
-        failing = failing_records(
-            release,
-            self.model,
-            self._grouping,
-            self._counter if rule is not None else None,
-            absent=self._context.absent,
-        )
+        counter = self._counter if rule is not None else None
+        failing = failing_records(release, self.model, self._grouping, counter, absent=self.context.absent)
         parts = tuple(self._parts(release, failing))
         worst = worst_of(parts)
         of = release.table.n_records if worst.group is None else worst.group.records
@@ -114,7 +102,9 @@ class PrivacyModelEvaluator(Evaluator):
                 of,
                 allowed_of(of, self.condition.failing_share),
                 worst,
-                None if worst.passes or worst.group else self._worst_attained(rule, release, failing),
+                None
+                if worst.passes or worst.group
+                else worst_attained(release, self.model, failing, self._grouping, counter),
             ),
             WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows)) if len(rows) else None,
         )
@@ -125,24 +115,20 @@ class PrivacyModelEvaluator(Evaluator):
             said = f"{said} {self._of_lacking(release)}".rstrip()
         return replace(finding, explanation=said, of_records=of)
 
-    def _worst_attained(self, rule: Rule | None, release: Release, failing: Bools) -> float | None:
-        counter = self._counter if rule is not None else None
-        return worst_attained(release, self.model, failing, self._grouping, counter)
-
     def _of_lacking(self, release: Release) -> str:
         """Of the records with a missing quasi-identifier, where that is reason to suppress them."""
         lacking = left_out_for_missing(release.table, self._grouping)
         unseen = lacking & records_left_out(release, self._grouping)
-        if self._context.absent is not None:
-            unseen &= ~self._context.absent
+        if self.context.absent is not None:
+            unseen &= ~self.context.absent
         shown = shown_though_lacking(release, self._grouping)
         return of_lacking(int(unseen.sum()), int(shown.sum()))
 
     def _release(self, rule: Rule | None) -> Release:
         if rule is not None:
-            return self._context.release(rule)
+            return self.context.release(rule)
         if (
-            self._context.alone is None
+            self.context.alone is None
             or self.model.needs_population
             or self.criterion.scope.groups is not None
             # Nobody knows which of its cells are missing in the original and which are suppressed.
@@ -150,7 +136,7 @@ class PrivacyModelEvaluator(Evaluator):
         ):
             raise NotSupported(*UNALIGNED)
         # Rows that are suppressed are in no class, as in a file that is aligned.
-        return self._context.alone.by_itself
+        return self.context.alone.by_itself
 
     def _parts(self, release: Release, failing: Bools) -> list[Part]:
         share, groups = self.condition.failing_share, self.criterion.scope.groups
@@ -173,5 +159,5 @@ class PrivacyModelEvaluator(Evaluator):
     def _counter(self) -> Counter | None:
         if not self.model.needs_population:
             return None
-        dictionary = self._context.dictionary(self.condition.dictionary)
-        return None if dictionary is None else self._context.counter(dictionary)
+        dictionary = self.context.dictionary(self.condition.dictionary)
+        return None if dictionary is None else self.context.counter(dictionary)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from app.domain.catalogue.catalogue_types import Holds, Hypothesis
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import NotSupported
 from app.domain.gates.explanations import of_bound, of_optimum
 from app.domain.gates.findings import Finding, held
 from app.domain.gates.optima import gap_of_loss, gap_of_rule
+from app.domain.policies.bound_condition import BoundCondition
 from app.domain.policies.objectives import optimum_of
-from app.domain.policies.policy import BoundCondition, OptimumCondition, Requirement
+from app.domain.policies.optimum_condition import OptimumCondition
+from app.domain.policies.policy import Requirement
 from app.domain.rules.rule import Rule
 from app.domain.search.answers import Answers, answers_of
 from app.domain.search.blocks import SearchPlan
@@ -35,28 +37,40 @@ _BLOCK: Final = -1
 class OptimumEvaluator(Evaluator):
     """Searches once, then compares rules with what the search proved."""
 
+    condition: OptimumCondition
+
     def __init__(
         self,
         criterion: Requirement,
-        condition: OptimumCondition,
+        context: EvaluationContext,
         problem: Problem | AnonymityProblem,
         search: SearchPlan | LeastLossPlan,
-        context: EvaluationContext,
     ) -> None:
-        super().__init__(criterion)
-        self._condition = condition
+        super().__init__(criterion, context)
         self._problem = problem
         self._search = search
         self.answers: Answers = answers_of(search) or Answers()
-        self._context = context
         self._outcome: Outcome | AnonymityOutcome | None = None
-        if criterion.scope.attributes is not None or criterion.scope.groups is not None:
-            raise NotSupported("An optimum is of the whole release.", "Leave the scope out.")
+
+    @classmethod
+    async def prepared(cls, criterion: Requirement, context: EvaluationContext) -> Evaluator:
+        """The evaluator with its search planned."""
+        required(context.rule)
+        condition: Any = criterion.condition
+        scoring, objective = context.scoring(condition.dictionary), optimum_of(condition.objective)
+        if isinstance(objective, MinLoss):
+            loss = AnonymityProblem.of(objective, condition.scope)
+            population = scoring.linked[0] if scoring.linked and not scoring.is_set else None
+            least = await asyncio.to_thread(least_loss_plan, context.table, loss, dictionary=population)
+            return cls(criterion, context, loss, least)
+        problem = scored_problem(objective, condition.scope, scoring.options)
+        search = await asyncio.to_thread(lambda: plan(scoring.context, problem))
+        return cls(criterion, context, problem, search)
 
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of the search."""
-        required(self._context.rule)
+        required(self.context.rule)
         return EvaluatorCost(self._search.seconds, self._search.n_bytes, self._search.solver)
 
     @property
@@ -68,9 +82,9 @@ class OptimumEvaluator(Evaluator):
         """The relative gap of the rule's value."""
         own = required(rule)
         gap = self._gap(own, self._searched(halted))
-        part = held(gap, "at_most", float(self._condition.gap), self._condition.dictionary)
+        part = held(gap, "at_most", float(self.condition.gap), self.condition.dictionary)
         return Finding(
-            "at_most", float(self._condition.gap), (part,), "exact", of_optimum(gap, self._condition.gap)
+            "at_most", float(self.condition.gap), (part,), "exact", of_optimum(gap, self.condition.gap)
         )
 
     def _gap(self, rule: Rule, outcome: Outcome | AnonymityOutcome) -> float:
@@ -82,14 +96,14 @@ class OptimumEvaluator(Evaluator):
                 "Require the optimum of an objective or scope that is solved exactly.",
             )
         problem, lower = self._problem, outcome.bounds.lower
-        scoring = self._context.scoring(self._condition.dictionary)
+        scoring = self.context.scoring(self.condition.dictionary)
         if isinstance(problem, Problem):
             return gap_of_rule(scoring.context, problem, rule, lower)
         counter = None
         if problem.needs_population:
-            dictionary = self._context.dictionary(self._condition.dictionary)
-            counter = None if dictionary is None else self._context.counter(dictionary)
-        return gap_of_loss(self._context.release(rule), problem, scoring.utility, lower, counter)
+            dictionary = self.context.dictionary(self.condition.dictionary)
+            counter = None if dictionary is None else self.context.counter(dictionary)
+        return gap_of_loss(self.context.release(rule), problem, scoring.utility, lower, counter)
 
     def _searched(self, halted: Halted) -> Outcome | AnonymityOutcome:
         """What the search found, which is made once."""
@@ -107,51 +121,30 @@ class OptimumEvaluator(Evaluator):
         return self.answers.whole((_BLOCK, index), found, halted)
 
 
-async def optimum_evaluator(
-    criterion: Requirement, condition: OptimumCondition, context: EvaluationContext
-) -> OptimumEvaluator:
-    """The evaluator with its search planned."""
-    scoring, objective = context.scoring(condition.dictionary), optimum_of(condition.objective)
-    if isinstance(objective, MinLoss):
-        loss = AnonymityProblem.of(objective, condition.scope)
-        population = scoring.linked[0] if scoring.linked and not scoring.is_set else None
-        least = await asyncio.to_thread(least_loss_plan, context.table, loss, dictionary=population)
-        return OptimumEvaluator(criterion, condition, loss, least, context)
-    problem = scored_problem(objective, condition.scope, scoring.options)
-    search = await asyncio.to_thread(lambda: plan(scoring.context, problem))
-    return OptimumEvaluator(criterion, condition, problem, search, context)
-
-
 _WORDS: dict[str, Holds] = {"true": "yes", "false": "no", "assumed": "assumed"}
 
 
 class BoundEvaluator(Evaluator):
     """Checks the hypotheses of the theorem of bounds."""
 
-    def __init__(self, criterion: Requirement, condition: BoundCondition, context: EvaluationContext) -> None:
-        super().__init__(criterion)
-        self._condition = condition
-        self._context = context
-        context.dictionary(condition.dictionary)
-        if context.scoring(condition.dictionary).sensitivity is None:
-            raise InvalidInput.of(
-                "/sensitivity", "missing", "A bound is of risk, which needs the harm of a disclosure."
-            )
-        if criterion.scope.attributes is not None or criterion.scope.groups is not None:
-            raise NotSupported("A bound is of the whole release.", "Leave the scope out.")
+    condition: BoundCondition
+
+    def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
+        super().__init__(criterion, context)
+        context.dictionary(self.condition.dictionary)
 
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of finding the records in the dictionary."""
-        required(self._context.rule)
-        scoring = self._context.scoring(self._condition.dictionary)
+        required(self.context.rule)
+        scoring = self.context.scoring(self.condition.dictionary)
         entities = scoring.table.n_records + scoring.linked[0].n_entities
         return EvaluatorCost(entities * SECONDS_PER_COMPARED_ENTITY, 64 * entities, "comparison")
 
     def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
         """Whether the bound is claimed, and rests on no more than the policy allows."""
-        condition = self._condition
-        found = self._context.score(condition.dictionary, required(rule)).bound()
+        condition = self.condition
+        found = self.context.score(condition.dictionary, required(rule)).bound()
         may_rest = condition.may_rest_on_assumptions
         stands = found.claimed and (may_rest or not found.rests_on_assumptions)
         assumed = [own.name for own in found.hypotheses if own.holds == "assumed"]

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Final, Literal
 
-from app.domain.policies.policy import Assumptions, Heading, Policy, PrivacyModelCondition, Requirement
+from app.domain.policies.policy import Assumptions, Heading, Policy, Requirement
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
 from app.domain.risk.release_context import (
     ATTEMPTS,
     THRESHOLDS,

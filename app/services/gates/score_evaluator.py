@@ -12,7 +12,8 @@ from app.domain.errors import InvalidInput, NotSupported
 from app.domain.gates.explanations import of_value, with_failures
 from app.domain.gates.findings import Finding, Part, WorstRecords, groups_of, held, worst_of
 from app.domain.gates.group_scores import RecordFigures
-from app.domain.policies.policy import Requirement, ScoreCondition
+from app.domain.policies.policy import Requirement
+from app.domain.policies.score_condition import ScoreCondition
 from app.domain.risk.assessment import Assessment
 from app.domain.rules.rule import Rule
 from app.domain.search.budget import Halted, never
@@ -27,31 +28,24 @@ _RISKS = ("risk_average", "risk_max", "loss_quantiles", "infinite")
 class ScoreEvaluator(Evaluator):
     """Scores the rule under every slot that the condition is about; the worst of them counts."""
 
-    def __init__(self, criterion: Requirement, condition: ScoreCondition, context: EvaluationContext) -> None:
-        super().__init__(criterion)
-        self._condition = condition
-        self._context = context
-        self._slots = [condition.dictionary] if condition.dictionary is not None else sorted(context.scorings)
+    condition: ScoreCondition
+
+    def __init__(self, criterion: Requirement, context: EvaluationContext) -> None:
+        super().__init__(criterion, context)
+        named = self.condition.dictionary
+        self._slots = [named] if named is not None else sorted(context.scorings)
         if not self._slots:
             raise InvalidInput.of(
                 "/dictionaries", "missing", "No dictionary is given to score against.", "Name one."
             )
         for slot in self._slots:
-            if context.scoring(slot).sensitivity is None:
-                raise InvalidInput.of(
-                    "/sensitivity", "missing", "A score needs the harm of a disclosure.", "Name a profile."
-                )
-        if criterion.scope.attributes is not None:
-            raise NotSupported(
-                "A score is of all disclosed attributes; it has no scope of attributes.",
-                "Leave the scope out, or use a dictionary that knows only these.",
-            )
+            context.scoring(slot)
 
     @cached_property
     def cost(self) -> EvaluatorCost:
         """Of scoring under every slot."""
-        rule = required(self._context.rule)
-        costs = [self._context.score(slot, rule).cost for slot in self._slots]
+        rule = required(self.context.rule)
+        costs = [self.context.score(slot, rule).cost for slot in self._slots]
         return EvaluatorCost(
             sum(cost.seconds for cost in costs), max(cost.bytes for cost in costs), costs[0].engine
         )
@@ -59,16 +53,16 @@ class ScoreEvaluator(Evaluator):
     @property
     def is_monotone(self) -> bool:
         """Whether generalising a passing rule further keeps it passing, by the hypotheses of the theorem."""
-        figure = self._condition.value.partition(".")[0]
-        if figure not in _RISKS or self._condition.comparison not in ("at_most", "below"):
+        figure = self.condition.value.partition(".")[0]
+        if figure not in _RISKS or self.condition.comparison not in ("at_most", "below"):
             return False
-        if self._context.rule is None or self._context.base.failure is not None:
+        if self.context.rule is None or self.context.base.failure is not None:
             return False
-        return all(self._holds(self._context.score(slot, self._context.rule)) for slot in self._slots)
+        return all(self._holds(self.context.score(slot, self.context.rule)) for slot in self._slots)
 
     def find(self, rule: Rule | None, halted: Halted = never) -> Finding:
         """The number under every slot, and of every group."""
-        condition, own = self._condition, required(rule)
+        condition, own = self.condition, required(rule)
         parts = [part for slot in self._slots for part in self._parts(slot, own)]
         slot = worst_of(parts).dictionary or self._slots[0]
         finding = Finding(
@@ -82,10 +76,10 @@ class ScoreEvaluator(Evaluator):
         return replace(finding, explanation=with_failures(finding))
 
     def _parts(self, slot: str, rule: Rule) -> list[Part]:
-        condition, score = self._condition, self._context.score(slot, rule)
+        condition, score = self.condition, self.context.score(slot, rule)
         groups = self.criterion.scope.groups
         if groups is not None:
-            figures = _figures(score, self._context)
+            figures = _figures(score, self.context)
             return [
                 held(
                     figures.of(members).value(condition.value),
@@ -94,7 +88,7 @@ class ScoreEvaluator(Evaluator):
                     slot,
                     group,
                 )
-                for group, members in groups_of(self._context.table, groups)
+                for group, members in groups_of(self.context.table, groups)
             ]
         value = value_at(score.document, condition.value)
         if value is None:
@@ -105,7 +99,7 @@ class ScoreEvaluator(Evaluator):
 
     def _riskiest(self, slot: str, rule: Rule) -> WorstRecords:
         """The first of the records of greatest risk."""
-        loss = _figures(self._context.score(slot, rule), self._context).loss
+        loss = _figures(self.context.score(slot, rule), self.context).loss
         rows = np.flatnonzero(loss == loss.max())
         return WorstRecords(tuple((rows[:_ROWS_SHOWN] + 1).tolist()), len(rows))
 

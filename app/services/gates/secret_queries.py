@@ -5,7 +5,8 @@ from __future__ import annotations
 from app.domain.errors import Fault, InvalidInput
 from app.domain.policies.findings import Findings, Lint
 from app.domain.policies.lint import lint
-from app.domain.policies.policy import PerfectPrivacyCondition, Policy
+from app.domain.policies.perfect_privacy_condition import PerfectPrivacyCondition
+from app.domain.policies.policy import Policy
 from app.domain.views.datalog import parse_query
 from app.domain.views.relational_schema import RelationalSchema
 from app.domain.views.work import Budget

@@ -11,20 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from app.domain.errors import Fault, InvalidInput, refuse
-from app.domain.policies.policy import (
-    BoundCondition,
-    BudgetCondition,
-    GuaranteeCondition,
-    MeasureCondition,
-    OptimumCondition,
-    PerfectPrivacyCondition,
-    Policy,
-    PrivacyModelCondition,
-    Register,
-    Requirement,
-    ScoreCondition,
-)
-from app.domain.policies.requirements import COMPARED, judges_synthetic
+from app.domain.policies.measure_condition import COMPARED, MeasureCondition
+from app.domain.policies.policy import Policy, Register, Requirement
 from app.services.fingerprints import new_resource
 from app.services.gates.policies import find_policy
 from app.services.gates.policy_documents import policy_of, scoring_options_of
@@ -166,7 +154,7 @@ async def find_compared(
     """
     given: dict[Compared, str | None] = {"original": request.original, "holdout": request.holdout}
     named = {role: ref for role, ref in given.items() if ref is not None}
-    if not any(judges_synthetic(own.condition) for own in policy.requirements):
+    if not any(own.condition.synthetic_judge for own in policy.requirements):
         refuse(
             [
                 Fault(f"/{role}", "not-applicable", f"The policy {policy.name!r} judges no synthetic table.",
@@ -260,12 +248,11 @@ async def find_referred(work: UnitOfWork, parameters: Mapping[str, Any]) -> dict
 
 def _parameters_stored(policy: Policy, documents: Mapping[str, JsonObject]) -> dict[str, Any]:
     """The parameters that an evaluation was stored with."""
-    found = {}
-    for criterion in policy.requirements:
-        if isinstance(criterion.condition, MeasureCondition):
-            measure = measure_of(criterion.condition.measure, criterion.condition.version)
-            found[criterion.id] = parameters_of(measure, documents[criterion.id])
-    return found
+    return {
+        own.id: parameters_of(measure_of(own.condition.measure, own.condition.version), documents[own.id])
+        for own in policy.requirements
+        if isinstance(own.condition, MeasureCondition)
+    }
 
 
 def _of_slots(policy: Policy, request: CreateEvaluation) -> list[Fault]:
@@ -297,7 +284,7 @@ def _of_harm(policy: Policy, request: CreateEvaluation) -> list[Fault]:
     """A fault if criteria need the harm of a disclosure and none is given."""
     if request.sensitivity is not None:
         return []
-    needing = [criterion.id for criterion in policy.requirements if needs_sensitivity(criterion)]
+    needing = [criterion.id for criterion in policy.requirements if criterion.condition.is_scored]
     if not needing:
         return []
     return [
@@ -308,19 +295,6 @@ def _of_harm(policy: Policy, request: CreateEvaluation) -> list[Fault]:
             "Name a sensitivity profile of the dataset.",
         )
     ]
-
-
-def needs_sensitivity(criterion: Requirement) -> bool:
-    """Whether a criterion cannot be computed without a sensitivity profile."""
-    match criterion.condition:
-        case ScoreCondition() | BoundCondition():
-            return True
-        case OptimumCondition(objective=objective):
-            return objective.get("kind") != "min_loss"
-        case MeasureCondition(measure=measure, version=version):
-            return "sensitivity" in measure_of(measure, version).needs
-        case PrivacyModelCondition() | GuaranteeCondition() | BudgetCondition() | PerfectPrivacyCondition():
-            return False
 
 
 def new_evaluation(subject: Subject, name: str | None, route: Route, change_rules: int) -> NewResource:
@@ -349,7 +323,7 @@ def new_evaluation(subject: Subject, name: str | None, route: Route, change_rule
     if subject.released is not None:
         # How they stand depends on what else was drawn and released by now.
         meaning["guarantees"] = list(subject.released.guarantees)
-        if any(isinstance(own.condition, BudgetCondition) for own in subject.policy.requirements):
+        if any(own.condition.reads_ledger for own in subject.policy.requirements):
             meaning["spending"] = subject.released.spending
     kept = {
         "policy": subject.stored_policy.id,

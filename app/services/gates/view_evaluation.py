@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from app.documents import written
 from app.domain.errors import Fault, InvalidInput
-from app.domain.gates.explanations import quantity_of
 from app.domain.gates.verdicts import Outcome, verdict_of
-from app.domain.policies.policy import PerfectPrivacyCondition, Requirement
+from app.domain.policies.perfect_privacy_condition import PerfectPrivacyCondition
+from app.domain.policies.policy import Requirement
 from app.domain.search.budget import Halted, never
 from app.services.fingerprints import plain
 from app.services.gates.documents import VERSION, criterion_of_views
@@ -222,7 +222,7 @@ class ViewEvaluation:
             self.subject.waivers.get(requirement.id),
             outcome=outcome,
             open_pairs=None if shown else sum(own["verdict"] in _OPEN for own in pairs),
-            what=quantity_of(requirement.condition),
+            what=requirement.condition.quantity,
             error=fault if shown else None,
             explanation=_explanation(pairs, fault if shown else None, condition_of(requirement)),
             pairs=pairs,

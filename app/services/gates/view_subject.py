@@ -9,7 +9,8 @@ from time import monotonic
 from typing import Final
 
 from app.domain.errors import Fault, InvalidInput, pointing_into, refuse
-from app.domain.policies.policy import PerfectPrivacyCondition, Policy, Requirement
+from app.domain.policies.perfect_privacy_condition import PerfectPrivacyCondition
+from app.domain.policies.policy import Policy, Requirement
 from app.domain.search.budget import Halted
 from app.domain.views.decision import VERSION
 from app.services.fingerprints import new_resource, sha256_of

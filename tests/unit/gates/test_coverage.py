@@ -9,8 +9,8 @@ import numpy as np
 
 from app.domain.arrays import Longs
 from app.domain.direct_identifiers.recognition import RecognisedKind
-from app.domain.gates.coverage import Coverage, ReleasedColumn, coverage_of
-from app.domain.gates.reading import Columns, Reading, reading_of
+from app.domain.gates.coverage import Coverage, ReleasedColumn, coverage_of, reading_of
+from app.domain.policies.reading import Columns, Reading
 from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, model
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.gates.explanations import model_in_short
+from app.domain.policies.comparison import model_in_short
 from app.domain.policies.objectives import criterion_of
 
 

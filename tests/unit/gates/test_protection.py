@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from app.domain.gates.protection import WorstCase, greatest_loss
-from app.domain.gates.reading import Columns, Reading, reading_of
+from app.domain.gates.coverage import reading_of
 from app.domain.hierarchies.hierarchy import Hierarchy
 from app.domain.models.criteria import CRITERIA
 from app.domain.models.judging import AloneRecords
 from app.domain.models.reconstruction_privacy import ReconstructionPrivacy
+from app.domain.policies.reading import Columns, Reading, WorstCase, greatest_loss
 from app.domain.risk.models import RiskModel
 from app.domain.sensitivity.sensitivity import constant_sensitivity
 from app.services.gates.policy_documents import policy_of

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.domain.gates.explanations import of_bound, quantity_of
-from app.domain.policies.policy import (
-    BoundCondition,
-    BudgetCondition,
-    GuaranteeCondition,
-    MeasureCondition,
-    OptimumCondition,
-    PrivacyModelCondition,
-    ScoreCondition,
-)
-from app.domain.policies.requirements import VALUES_OF
-from app.domain.policies.thresholds import SCORE_VALUES
+from app.domain.gates.explanations import of_bound
+from app.domain.policies.bound_condition import BoundCondition
+from app.domain.policies.budget_condition import BudgetCondition
+from app.domain.policies.guarantee_condition import GuaranteeCondition
+from app.domain.policies.measure_condition import VALUES_OF, MeasureCondition
+from app.domain.policies.optimum_condition import OptimumCondition
+from app.domain.policies.privacy_model_condition import PrivacyModelCondition
+from app.domain.policies.score_condition import SCORE_VALUES, ScoreCondition
 
 
 @pytest.mark.parametrize(
@@ -32,12 +28,12 @@ from app.domain.policies.thresholds import SCORE_VALUES
     ],
 )
 def test_a_value_says_what_it_is(demand, said):
-    assert quantity_of(demand).startswith(said)
+    assert demand.quantity.startswith(said)
 
 
 def test_values_that_a_model_names_are_left_out():
     demand = PrivacyModelCondition("alpha_k_anonymity", {"k": 2, "alpha": 0.5, "values": ["marker"]})
-    assert "marker" not in quantity_of(demand)
+    assert "marker" not in demand.quantity
 
 
 def test_every_number_that_can_be_required_says_something():
@@ -48,7 +44,7 @@ def test_every_number_that_can_be_required_says_something():
         for own in values
     ]
     for demand in (*scores, *measures):
-        said = quantity_of(demand)
+        said = demand.quantity
         assert said.strip(), demand
         assert not said.endswith("."), said
 

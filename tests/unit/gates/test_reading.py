@@ -9,7 +9,8 @@ import pytest
 
 from app.domain.analyses.catalogue import MEASURES
 from app.domain.errors import InvalidInput
-from app.domain.gates.reading import Columns, Reading, as_released, reading_of
+from app.domain.gates.coverage import reading_of
+from app.domain.policies.reading import Columns, Reading
 from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, measured, model, promised, scored
 
@@ -139,7 +140,7 @@ def test_a_budget_covers_every_column_as_the_guarantee_does_that_it_implies():
     with pytest.raises(InvalidInput, match="below 1"):
         read({**budget, "delta": 1})
     condition = policy_of(document(criterion(budget))).requirements[0].condition
-    assert as_released(condition, read(budget), None) == Reading()
+    assert condition.as_released(read(budget), None) == Reading()
 
 
 def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
@@ -148,7 +149,7 @@ def test_of_a_drawn_release_classes_are_read_and_else_only_what_was_drawn():
 
     def left(demand: dict[str, Any], drawn: frozenset[str] | None = drawn) -> Reading:
         condition = policy_of(document(criterion(demand))).requirements[0].condition
-        return as_released(condition, read(demand), drawn)
+        return condition.as_released(read(demand), drawn)
 
     assert left(promised({"at_most": 2})) == guarantee
     assert left(measured("equivalence_classes", "k", "at_least", 5)) == reading("zip sex", "zip sex")

@@ -17,11 +17,11 @@ from app.domain.gates.coverage import (
     ReleasedColumn,
     coverage_of,
     largest_k,
+    reading_of,
     singled_out,
 )
-from app.domain.gates.reading import Columns, reading_of
-from app.domain.policies.pinning import with_coverage
-from app.domain.policies.policy import Policy
+from app.domain.policies.policy import Policy, with_coverage
+from app.domain.policies.reading import Columns
 from app.services.gates.policy_documents import policy_of
 from tests.unit.policies.example_policies import criterion, document, model
 

@@ -13,7 +13,7 @@ from app.domain.catalogue.catalogue_types import Hypothesis
 from app.domain.gates.spending_kept import TableSpending, finding_of_spending
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, composed, decimal_text
 from app.domain.mechanisms.spending import sentence_on
-from app.domain.policies.policy import BudgetCondition
+from app.domain.policies.budget_condition import BudgetCondition
 
 
 def spent(epsilon: str, delta: str = "0") -> PrivacyLoss:

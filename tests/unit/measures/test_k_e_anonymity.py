@@ -8,7 +8,7 @@ import pytest
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.builders import intervals
 from app.domain.models.k_e_anonymity import K_E_ANONYMITY, KEAnonymity
-from app.domain.policies.requirements import VALUES_OF
+from app.domain.policies.measure_condition import VALUES_OF
 from app.domain.rules.rule import TableRule
 from tests.unit.measures import diversity_tables as tables
 

@@ -23,7 +23,7 @@ from app.domain.mechanisms.sample_perturb_scale import SAMPLE_PERTURB_SCALE, Sam
 from app.domain.mechanisms.transition_matrix import TransitionMatrix
 from app.domain.mechanisms.uniform_perturbation import UNIFORM_PERTURBATION, UniformPerturbation
 from app.domain.models.reading import unreadable
-from app.domain.policies.requirements import VALUES_OF
+from app.domain.policies.measure_condition import VALUES_OF
 from app.domain.rules.rule import TableRule
 from app.domain.tables.table import Table
 from tests.oracles.closeness_by_hand import counts_of

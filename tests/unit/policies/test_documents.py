@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.domain.policies.objectives import problem_of
-from app.domain.policies.pinning import with_coverage
+from app.domain.policies.policy import with_coverage
 from app.services.gates.policy_documents import (
     asked_document,
     document_of_policy,

@@ -12,7 +12,7 @@ from app.domain.errors import InvalidInput
 from app.domain.policies.difference import difference
 from app.domain.policies.formats import FORMAT_1, FORMAT_2, format_of
 from app.domain.policies.lint import lint
-from app.domain.policies.pinning import pinned
+from app.domain.policies.policy import pinned
 from app.services.fingerprints import resource_sha256, sha256_of
 from app.services.gates.evidence_masking import masked_policy
 from app.services.gates.policies import templates

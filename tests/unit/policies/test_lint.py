@@ -10,7 +10,7 @@ import pytest
 from app.domain.catalogue.result_values import value_at
 from app.domain.gates.group_scores import GROUPED
 from app.domain.policies.lint import lint
-from app.domain.policies.thresholds import SCORE_VALUES
+from app.domain.policies.score_condition import SCORE_VALUES
 from app.services.datasets.structured_text import read_yaml
 from app.services.gates.policies import templates
 from app.services.gates.policy_documents import policy_of
@@ -18,6 +18,11 @@ from tests.unit.policies.example_policies import criterion, document, measured, 
 
 REGISTER = "register"
 BOUND = {"kind": "bound", "dictionary": REGISTER}
+OPTIMUM = {
+    "kind": "optimum",
+    "objective": {"kind": "max_utility", "risk_cap": 1},
+    "dictionary": REGISTER,
+}
 
 
 def least_loss(**loss) -> dict:
@@ -175,10 +180,13 @@ def test_criteria_that_no_release_can_meet_together_are_an_error(one, other):
             model("beta_likeness", beta=1, beta_negative=0.5),
             0,
         ),
+        (BOUND, {**BOUND, "may_rest_on_assumptions": True}, 1),
+        ({**OPTIMUM, "gap": 0.1}, OPTIMUM, 0),
     ],
 )
 def test_a_criterion_that_follows_from_another_is_a_warning(one, other, implied):
-    errors, warnings = found(criterion(one, id="a"), criterion(other, id="b"), criterion(BOUND, id="c"))
+    needs_slot = scored("min_consistent", "at_least", 2)
+    errors, warnings = found(criterion(one, id="a"), criterion(other, id="b"), criterion(needs_slot, id="c"))
     assert (errors, warnings) == ({}, {f"/criteria/{implied}": "implied"})
 
 

@@ -28,9 +28,9 @@ from app.domain.catalogue.meanings import (
 )
 from app.domain.catalogue.result_values import found_in, values_of
 from app.domain.models.criteria import CRITERIA
+from app.domain.policies.measure_condition import VALUES_OF
 from app.domain.policies.objectives import marks_of
-from app.domain.policies.requirements import VALUES_OF
-from app.domain.policies.thresholds import SCORE_VALUES
+from app.domain.policies.score_condition import SCORE_VALUES
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.policies.lint import lint
-from app.domain.policies.pinning import with_coverage
+from app.domain.policies.policy import with_coverage
 from app.domain.policies.reasons import is_reason
 from app.services.gates.policy_documents import document_of_policy, policy_of
 from tests.unit.policies.example_policies import criterion, document, model
