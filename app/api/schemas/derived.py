@@ -156,7 +156,7 @@ def request_of(
 
     ``fields`` are those that are not made of the dataclass's own: annotation and default. ``parts`` are
     bodies made before, by the type that they ask for. Numbers that are no whole ones may be sent as texts
-    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields. ``instead`` are
+    unless ``strict_numbers``. What ``base`` has as a field or a property stays. ``instead`` are
     fields that differ from the dataclass's and stand in their place; ``names`` are of fields that documents
     call otherwise.
     """
@@ -224,7 +224,7 @@ class _Derivation:
             field = stated.name
             if field in first or field in parameters.values():
                 continue
-            if isinstance(getattr(self._base, field, None), property):
+            if field in self._base.model_fields or isinstance(getattr(self._base, field, None), property):
                 continue
             described = parameters.get(field, field)
             hint = hints[described]
