@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Number, Ref, Resource
-from app.api.schemas.derived import Asking
+from app.api.schemas.derived import Asking, request_of
 from app.api.schemas.problems import ProblemFault
 from app.api.schemas.rules import Definition
 from app.api.schemas.runs import WithRun
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.scoring import AttackerView, ScoringFields, ShownAttacker
-from app.services.scoring import assessments
-from app.services.scoring.assessments import CreateAssessment
+from app.services.scoring.assessments import Bounds, CreateAssessment
 
 
-class Bounds(Asking[assessments.Bounds]):
-    """The question whether the risk is an upper bound of what the attacker's true dictionary means."""
-
-    true_dictionary: Annotated[Ref | None, Field(examples=["census"])] = None
-    """What the attacker is believed to have. Without one, what concerns it is assumed."""
-
-
-class NewAssessment(ScoringFields, Asking[CreateAssessment]):
-    """A rule to be scored."""
-
-    name: Name | None = None
-    """Its name; without one it is made of the content's hash."""
-    dataset: Annotated[Ref, Field(description="Dataset that is disclosed.", examples=["members"])]
-    rule: Annotated[Ref | Definition, Field(examples=["proposal"])]
-    """A rule's id or name, or a rule."""
-    dictionary: Annotated[Ref, Field(examples=["census"])]
-    """What the attacker has: a dictionary or a dictionary set."""
-    sensitivity: Annotated[Ref, Field(description="What harm disclosure does.", examples=["members-harm"])]
+class _Asked(ScoringFields, Asking[CreateAssessment]):
     attacker_view: AttackerView = None
-    bounds: Bounds | None = None
-    """Whether the risk is an upper bound of the true one, with reasons."""
+
+
+_PARTS: Final[dict[type, Any]] = {str: Ref}
+_PARTS[Bounds] = request_of(Bounds, "Bounds", None, parts=_PARTS)
+NewAssessment: Any = request_of(
+    CreateAssessment,
+    "NewAssessment",
+    None,
+    parts=_PARTS,
+    base=_Asked,
+    instead={"name": (Name | None, None), "rule": (Ref | Definition, Field(examples=["proposal"]))},
+)
 
 
 class PlanAnswer(Answer):

@@ -40,7 +40,7 @@ from app.api.schemas import common
 from app.api.schemas.common import Answer, Number, Ref, Request, Text
 from app.api.schemas.described import texts_below_fields
 from app.documents import Names, fields_of_kinds, usual, written
-from app.domain.catalogue.catalogue_types import CellValue, Column, Decimal, Example, Label
+from app.domain.catalogue.catalogue_types import ADDED_LATER, CellValue, Column, Decimal, Example, Label
 from app.domain.catalogue.field_types import field_types
 from app.domain.errors import InvalidInput, pointing_into
 from app.domain.policies.comparison import Value
@@ -156,7 +156,7 @@ def request_of(
 
     ``fields`` are those that are not made of the dataclass's own: annotation and default. ``parts`` are
     bodies made before, by the type that they ask for. Numbers that are no whole ones may be sent as texts
-    unless ``strict_numbers``. What ``base`` has as a property is made of its own fields. ``instead`` are
+    unless ``strict_numbers``. What ``base`` has as a field or a property stays. ``instead`` are
     fields that differ from the dataclass's and stand in their place; ``names`` are of fields that documents
     call otherwise.
     """
@@ -165,9 +165,17 @@ def request_of(
     return derive.model(parameters, name, {**asked, **fields}, about)  # type: ignore[return-value]
 
 
-def model_of(result: type, name: str, fields: Mapping[str, Any]) -> Model:
-    """The body that answers with a dataclass, ``fields`` in the place of its own of these names."""
-    return _Derivation("", Answer, _ANSWERED).model(result, name, fields)
+def model_of(
+    result: type,
+    name: str,
+    fields: Mapping[str, Any],
+    parts: Mapping[type, Any] = types.MappingProxyType({}),
+) -> Model:
+    """The body that answers with a dataclass, ``fields`` in the place of its own of these names.
+
+    ``parts`` are bodies made before, by the type that they answer with.
+    """
+    return _Derivation("", Answer, {**_ANSWERED, **parts}).model(result, name, fields)
 
 
 def answer_of(result: type, name: str, kind: str, about: str, *versions: int) -> Model:
@@ -216,7 +224,7 @@ class _Derivation:
             field = stated.name
             if field in first or field in parameters.values():
                 continue
-            if isinstance(getattr(self._base, field, None), property):
+            if field in self._base.model_fields or isinstance(getattr(self._base, field, None), property):
                 continue
             described = parameters.get(field, field)
             hint = hints[described]
@@ -239,7 +247,9 @@ class _Derivation:
 
     def _default(self, field: dataclasses.Field[Any], hint: Any) -> FieldInfo:  # noqa: ANN401
         value = usual(field)
-        if self._base is Answer or value is dataclasses.MISSING:
+        # What is answered is whole, but for what results from before did not have.
+        added = ADDED_LATER in getattr(hint, "__metadata__", ())
+        if value is dataclasses.MISSING or (self._base is Answer and not added):
             return Field()  # type: ignore[no-any-return]
         is_one = dataclasses.is_dataclass(value)
         plain = written(value) if is_one else TypeAdapter(hint).dump_python(value, mode="json")

@@ -28,7 +28,12 @@ class Described(BaseModel):
 
 def texts_below_fields(described: type) -> Mapping[str, str]:
     """Field of a class → the text below it, in one line; fields without one are left out."""
-    return _docstrings(described.__module__).get(described.__qualname__, {})
+    classes = [own for own in reversed(described.__mro__) if own.__module__.startswith("app.")]
+    return {
+        field: text
+        for own in classes
+        for field, text in _docstrings(own.__module__).get(own.__qualname__, {}).items()
+    }
 
 
 @functools.cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -73,11 +73,12 @@ class Monotone:
     phi_monotone: bool
     psi_le_phi: bool
     model_monotone: bool
+    holds: bool = field(init=False)
+    """Whether all of them hold."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether all of them hold."""
-        return self.non_empty and self.phi_monotone and self.psi_le_phi and self.model_monotone
+    def __post_init__(self) -> None:
+        holds = self.non_empty and self.phi_monotone and self.psi_le_phi and self.model_monotone
+        object.__setattr__(self, "holds", holds)
 
 
 @dataclass(frozen=True, eq=False)

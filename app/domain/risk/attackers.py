@@ -224,5 +224,5 @@ def _of_records(view: View, loss: Floats, at: Ints | None, mass: Floats, monoton
 
 
 def _all_of(found: Sequence[Assessment]) -> Monotone:
-    names = [own.name for own in fields(Monotone)]
+    names = [own.name for own in fields(Monotone) if own.init]
     return Monotone(*(all(getattr(own.monotone, name) for own in found) for name in names))

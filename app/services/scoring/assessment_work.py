@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from app.services.ports import Store
 from app.services.resources import JsonObject, Stored, TenantId, document_of
 from app.services.rules.rules import RuleInQuestion, rule_of_question
 from app.services.runs.run_execution import OneBlock, Tick, no_tick
-from app.services.scoring.assessment_documents import bound_document, result_of
+from app.services.scoring.assessment_results import AssessmentResult, BoundResult, result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, find_sources, load_scoring, refs_of
 from app.services.scoring.scoring_options import ScoringOptions
 
@@ -123,6 +123,10 @@ class RuleScore:
     @cached_property
     def document(self) -> JsonObject:
         """The score as a document, without the question of bounds."""
+        return self._answered.document
+
+    @property
+    def _answered(self) -> AssessmentResult:
         return result_of(self.found, self._scoring.options, self._scoring.utility)
 
     @property
@@ -135,11 +139,11 @@ class RuleScore:
 
     def result(self, tick: Tick = no_tick) -> JsonObject:
         """The result document."""
-        result = dict(self.document)
+        answered = self._answered
         if self._bounds:
-            result["bound"] = bound_document(self.bound())
+            answered = replace(answered, bound=BoundResult.of(self.bound()))
         tick(self.units)
-        return result
+        return answered.document
 
     def bound(self) -> BoundAnswer:
         """Whether the risk is an upper bound of that under the true dictionary, with the reasons."""

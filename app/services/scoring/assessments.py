@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from annotated_types import doc
+
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput
 from app.services.datasets.table_streams import stream_columns
 from app.services.datasets.tables import TableLoader
@@ -33,29 +36,28 @@ from app.services.scoring.scoring_options import ScoringOptions
 
 @dataclass(frozen=True)
 class Bounds:
-    """The question whether the risk is an upper bound (Definitions: upper bound).
+    """The question whether the risk is an upper bound of what the attacker's true dictionary means."""
 
-    Of the risk under ``true_dictionary``, or, where that is None, under whatever the attacker has.
-    """
-
-    true_dictionary: str | None = None
+    true_dictionary: Annotated[str | None, Example("census")] = None
+    """What the attacker is believed to have. Without one, what concerns it is assumed."""
 
 
 @dataclass(frozen=True)
 class CreateAssessment:
-    """What to score; ``rule`` is a stored rule or a definition. Without a name one is made of the hash.
+    """A rule to be scored."""
 
-    ``dictionary`` is a dictionary or a dictionary set.
-    """
-
-    dataset: str
+    dataset: Annotated[str, doc("Dataset that is disclosed."), Example("members")]
     rule: str | RuleDefinition
-    dictionary: str
-    sensitivity: str
+    """A rule's id or name, or a rule."""
+    dictionary: Annotated[str, Example("census")]
+    """What the attacker has: a dictionary or a dictionary set."""
+    sensitivity: Annotated[str, doc("What harm disclosure does."), Example("members-harm")]
     name: str | None = None
+    """Its name; without one it is made of the content's hash."""
     failure: str | None = None
     options: ScoringOptions = field(default_factory=ScoringOptions)
     bounds: Bounds | None = None
+    """Whether the risk is an upper bound of the true one, with reasons."""
 
     @property
     def refs(self) -> SourceRefs:

@@ -42,7 +42,7 @@ from app.services.rules.rule_documents import (
     rule_of,
 )
 from app.services.runs.run_execution import Conclusion
-from app.services.scoring.assessment_documents import result_of
+from app.services.scoring.assessment_results import result_of
 from app.services.scoring.scoring_inputs import Scoring, Sources, load_scoring
 from app.services.scoring.scoring_options import ScoringOptions
 from app.services.searches.alternatives import compared
@@ -60,7 +60,7 @@ def result_of_search(outcome: Outcome, scoring: Scoring) -> JsonObject:
     document = outcome.to_document()
     rule = None if outcome.rule is None else rule_document(outcome.rule, outcome.attributes)
     found = outcome.assessment or outcome.in_set
-    score = None if found is None else result_of(found, scoring.options, scoring.utility)
+    score = None if found is None else result_of(found, scoring.options, scoring.utility).document
     shown = outcome.map_document() or {"points": []}
     return {
         **{key: value for key, value in document.items() if key not in ("levels", "n_rules")},

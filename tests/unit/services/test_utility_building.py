@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.errors import InvalidInput
 from app.services.fingerprints import sha256_of
-from app.services.scoring.assessment_documents import more_results
+from app.services.scoring.assessment_results import more_results
 from app.services.scoring.scoring_options import UtilitySpec
 from tests.unit.domain.fixture_f import T, nodes
 
