@@ -134,7 +134,7 @@ async def test_the_hash_covers_the_sources(world: World, actor: Actor) -> None:
 async def test_too_much_work_is_refused_with_its_cost_and_leaves_nothing(world: World, actor: Actor) -> None:
     with pytest.raises(DirectBudgetExceeded) as refused:
         await service(world, seconds=0.0).create(actor, asked(name="big"))
-    assert refused.value.cost.keys() == {"seconds", "bytes", "engine"}
+    assert refused.value.cost.keys() == {"seconds", "bytes", "engine", "units"}
     assert not any(r.kind is Kind.ASSESSMENT for r in world.data().resources.values())
 
 
