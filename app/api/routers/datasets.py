@@ -23,7 +23,10 @@ from app.api.schemas.datasets import (
     TableReading,
 )
 from app.api.services import UseCases
+from app.services.datasets import attribute_trees
 from app.services.datasets.attribute_trees import Shown
+from app.services.datasets.dataset_profiles import Profile
+from app.services.datasets.ingest.pieces import Preview
 
 COLLECTION = Collection("dataset", Dataset, (*DATASETS, "example-members"))
 
@@ -65,33 +68,33 @@ COLLECTION.add_get(router)
 DatasetRef = Annotated[Ref, Path(openapi_examples=names("members"))]
 
 
-@router.get("/{ref}/preview", responses=problems("not-found"))
+@router.get("/{ref}/preview", response_model=DatasetPreview, responses=problems("not-found"))
 async def preview_dataset(
     actor: DataReader,
     services: UseCases,
     ref: DatasetRef,
     limit: Annotated[int, Query(ge=1, le=200, description="Most rows shown.")] = 20,
-) -> DatasetPreview:
+) -> Preview:
     """Preview a dataset.
 
     Its first rows as they are stored. Needs the scope `data:read`.
     """
-    return DatasetPreview.model_validate(await services.datasets.preview(actor, ref, limit))
+    return await services.datasets.preview(actor, ref, limit)
 
 
-@router.get("/{ref}/profile", responses=problems("not-found"))
+@router.get("/{ref}/profile", response_model=DatasetProfile, responses=problems("not-found"))
 async def profile_dataset(
     actor: AnyKey,
     services: UseCases,
     ref: DatasetRef,
     limit: Annotated[int, Query(ge=1, le=200, description="Most values per list.")] = 50,
-) -> DatasetProfile:
+) -> Profile:
     """Profile a dataset.
 
     Distinct, missing and unknown values of each column in numbers; with the scope `data:read` also the
     values themselves.
     """
-    return DatasetProfile.model_validate(await services.datasets.profile(actor, ref, limit))
+    return await services.datasets.profile(actor, ref, limit)
 
 
 @router.get("/{ref}/reading", responses=problems("not-found"), response_model_exclude_none=True)
@@ -105,7 +108,9 @@ async def get_dataset_reading(actor: AnyKey, services: UseCases, ref: DatasetRef
     return TableReading.model_validate(await services.datasets.reading(actor, ref))
 
 
-@router.get("/{ref}/attributes/{attribute}/tree", responses=problems("not-found"))
+@router.get(
+    "/{ref}/attributes/{attribute}/tree", response_model=AttributeTree, responses=problems("not-found")
+)
 async def get_attribute_tree(
     actor: AnyKey,
     services: UseCases,
@@ -125,7 +130,7 @@ async def get_attribute_tree(
     node: Annotated[int, Query(ge=0, le=2**31 - 1, description="Code of a node; 0 is the top.")] = 0,
     depth: Annotated[int, Query(ge=0, le=10, description="Generations below the node.")] = 2,
     limit: Annotated[int, Query(ge=1, le=200, description="Most children shown of each node.")] = 50,
-) -> AttributeTree:
+) -> attribute_trees.AttributeTree:
     """Count an attribute's values on its hierarchy.
 
     A node and the generations below it, with the dataset's records at or below each and its weight in a
@@ -133,5 +138,4 @@ async def get_attribute_tree(
     of the cells (no hierarchy declared, or unknown values attached to it) are refused.
     """
     shown = Shown(node, depth, limit)
-    tree = await services.datasets.tree(actor, ref, attribute, shown, sensitivity)
-    return AttributeTree.model_validate(tree)
+    return await services.datasets.tree(actor, ref, attribute, shown, sensitivity)

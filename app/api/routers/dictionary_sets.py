@@ -18,6 +18,7 @@ from app.api.schemas.dictionary_sets import (
     NewDictionarySet,
 )
 from app.api.services import UseCases
+from app.services.datasets import dictionary_orders
 
 COLLECTION = Collection("dictionary set", DictionarySet, tuple(DICTIONARY_SETS))
 
@@ -37,12 +38,14 @@ orders = APIRouter(
 )
 
 
-@orders.post("", responses=problems("not-found", "too-large", "unsupported-media-type"))
+@orders.post(
+    "", response_model=DictionaryOrder, responses=problems("not-found", "too-large", "unsupported-media-type")
+)
 async def compare_dictionaries(
     actor: Assessor,
     services: UseCases,
     body: Annotated[NewDictionaryOrder, Body(openapi_examples=DICTIONARY_ORDERS)],
-) -> DictionaryOrder:
+) -> dictionary_orders.DictionaryOrder:
     """Compare two dictionaries.
 
     Whether every entity of the smaller one is in the larger one too, with the same or more general values;
@@ -50,4 +53,4 @@ async def compare_dictionaries(
     bound of the risk under the larger: an assessment with `bounds` says whether it is. Nothing is stored.
     Needs the scope `assess`.
     """
-    return DictionaryOrder.model_validate(await services.dictionary_orders.compare(actor, body.request()))
+    return await services.dictionary_orders.compare(actor, body.request())

@@ -40,6 +40,7 @@ from app.api.schemas.releases import NewRelease, Release
 from app.api.schemas.runs import StartedRun
 from app.api.services import UseCases
 from app.api.waiting import Asking
+from app.services.releases.count_answers import CountAnswers
 from app.services.resources import DataFormat, Scope
 
 COLLECTION = Collection("release", Release, tuple(RELEASES), write_scope=Scope.ASSESS)
@@ -160,14 +161,18 @@ async def get_release(
     return shown(Release, await services.releases.get(actor, ref))
 
 
-@router.post("/{ref}/answers", responses=problems("not-found", "not-supported", "withdrawn", "too-large"))
+@router.post(
+    "/{ref}/answers",
+    response_model=CountQueryAnswers,
+    responses=problems("not-found", "not-supported", "withdrawn", "too-large"),
+)
 @takes_up_to(LARGEST_BYTES)
 async def ask_release(
     actor: DataReader,
     services: UseCases,
     ref: Annotated[Ref, Path(openapi_examples=names("residents-perturbed", "members-release"))],
     body: Annotated[NewCountQueries, Body(openapi_examples=COUNT_QUERIES)],
-) -> CountQueryAnswers:
+) -> CountAnswers:
     """Count in a release.
 
     How many records fulfil some predicates, told from the release alone, as anybody can who has its table and
@@ -177,7 +182,7 @@ async def ask_release(
     Needs the scope `data:read`, as the table does: counts of few records tell what single cells show.
     """
     request = await asyncio.to_thread(body.request)
-    return CountQueryAnswers.model_validate(await services.releases.answers(actor, ref, request))
+    return await services.releases.answers(actor, ref, request)
 
 
 @router.post("/{ref}/withdrawal", responses=problems("not-found", "not-supported"))

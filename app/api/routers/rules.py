@@ -19,6 +19,7 @@ from app.api.schemas.common import Ref, shown
 from app.api.schemas.rule_previews import NewRulePreview, RulePreview
 from app.api.schemas.rules import NewRule, Rule
 from app.api.services import UseCases
+from app.services.rules import rules
 
 _COMPARED: Final = "members-compared"
 _FOUND: Final = (
@@ -76,19 +77,19 @@ previews = APIRouter(
 )
 
 
-@previews.post("", responses=problems("not-found", "too-large", "unsupported-media-type"))
+@previews.post(
+    "", response_model=RulePreview, responses=problems("not-found", "too-large", "unsupported-media-type")
+)
 @takes_up_to(LARGEST_BYTES)
 async def preview_rule(
     actor: DataReader,
     services: UseCases,
     body: Annotated[NewRulePreview, Body(openapi_examples=RULE_PREVIEWS)],
-) -> RulePreview:
+) -> rules.RulePreview:
     """Preview a rule.
 
     Some records before and after a stored rule, or one that is only tried, and how far each cell is
     generalised. Nothing is stored. The records stand in their own order, each with its row: this is for the
     holder of the data and no release. Needs the scope `data:read`.
     """
-    return RulePreview.model_validate(
-        await services.rules.preview(actor, await asyncio.to_thread(body.request))
-    )
+    return await services.rules.preview(actor, await asyncio.to_thread(body.request))

@@ -31,6 +31,7 @@ from app.api.schemas.uploads import (
 )
 from app.api.services import Services, UseCases
 from app.services.datasets.ingest.dialect import CSV_TOO, MEDIA_TYPES, UploadFormat, format_of
+from app.services.datasets.ingest.pieces import Preview
 from app.services.datasets.uploads import CreateUpload
 from app.services.resources import Actor
 
@@ -176,18 +177,18 @@ async def propose_schema(actor: DataReader, services: UseCases, ref: UploadRef) 
     return SchemaProposalAnswer.model_validate(await services.uploads.propose_schema(actor, ref))
 
 
-@router.get("/{ref}/preview", responses=problems("not-found"))
+@router.get("/{ref}/preview", response_model=TablePreview, responses=problems("not-found"))
 async def preview_upload(
     actor: DataReader,
     services: UseCases,
     ref: UploadRef,
     limit: Annotated[int, Query(ge=1, le=200, description="Most rows shown.")] = 20,
-) -> TablePreview:
+) -> Preview:
     """Preview an upload.
 
     Its first rows as they were read. Needs the scope `data:read`.
     """
-    return TablePreview.model_validate(await services.uploads.preview(actor, ref, limit))
+    return await services.uploads.preview(actor, ref, limit)
 
 
 proposals = APIRouter(prefix=f"{PREFIX}/dialect-proposals", tags=[COLLECTION.plural], route_class=Route)

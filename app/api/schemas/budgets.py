@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from app.api.schemas.common import Answer, GuaranteeHypothesis, Name, Ref
-from app.api.schemas.derived import Asking
+from app.api.schemas.derived import Asking, model_of
+from app.services.releases import ledgers
 from app.services.releases.budget_service import LIMIT_PATTERN, CreateBudget, Limits, Seen
 from app.services.releases.ledgers import Ledger
 from app.services.releases.within_budget import sums_told
@@ -131,12 +132,7 @@ class LedgerEntry(Answer):
     """When it was begun; null where a run has not begun it."""
 
 
-class LedgerVoid(Answer):
-    """A release of the table beside which the sum promises nothing."""
-
-    release: Annotated[str | None, Field(max_length=100, examples=["residents-perturbed"])]
-    """Its name; null if it is deleted."""
-    reason: Annotated[str, Field(max_length=1000, description="Why it has no share that could be added.")]
+LedgerVoid: Any = model_of(ledgers.Void, "LedgerVoid")
 
 
 class BudgetLedger(Answer):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Column, Count, Number, Text
+from app.api.schemas.common import Answer, Column, Number, Text
 from app.api.schemas.conditions import NumberOrText
-from app.api.schemas.derived import Asking
+from app.api.schemas.derived import Asking, model_of
 from app.domain.hierarchies.predicates import Predicate
 from app.domain.mechanisms.count_estimates import EstimateOptions, Estimator
+from app.services.releases import count_answers
 from app.services.releases.count_answers import MOST_PREDICATES, MOST_QUERIES, AskCounts, CountQuestion
 
 MOST_VALUES = 100_000
@@ -64,17 +65,7 @@ class NewCountQueries(Asking[AskCounts]):
         return EstimateOptions(self.level, self.clip, self.estimator)
 
 
-class UnderlyingErrorAnswer(Answer):
-    """How far the estimate is off if the records themselves are a sample of something larger."""
-
-    standard_error: Annotated[Number, Field(examples=[2.4])]
-    """Over samples and draws together; 0 where none or all of the records show one of the values."""
-    low: Annotated[Number, Field(description="Where the interval at the level begins.", examples=[2.8])]
-    high: Annotated[Number, Field(description="Where it ends.", examples=[12.2])]
-    interval: Annotated[Literal["normal", "wilson", "bounded"], Field(examples=["normal"])]
-    """By which law: `wilson` where none or all of the records show one of the values; `bounded` where there
-    are too few records for either.
-    """
+UnderlyingErrorAnswer: Any = model_of(count_answers.UnderlyingError, "UnderlyingErrorAnswer")
 
 
 class CountQueryAnswer(Answer):
@@ -113,18 +104,6 @@ class CountQueryAnswer(Answer):
     """
 
 
-class CountQueryAnswers(Answer):
-    """The answers to COUNT queries."""
-
-    release: Annotated[str, Field(max_length=100, examples=["residents-perturbed"])]
-    """Name of the release."""
-    drawn_attribute: Annotated[str | None, Field(max_length=1000, examples=["education"])]
-    """The attribute that is counted through the transition matrix; null if none was drawn."""
-    rows: Annotated[Count, Field(description="Rows of the release.", examples=[24])]
-    level: Annotated[Number, Field(description="Level of the intervals.", examples=[0.95])]
-    clip: Annotated[bool, Field(description="Whether they were clipped.", examples=[False])]
-    estimator: Annotated[Estimator, Field(description="What was estimated by.", examples=["unbiased"])]
-    without_errors: Annotated[str | None, Field(max_length=1000, examples=[None])]
-    """Why no standard errors are told; null where they are."""
-    answers: Annotated[list[CountQueryAnswer], Field(max_length=MOST_QUERIES)]
-    """One per query, in their order."""
+CountQueryAnswers: Any = model_of(
+    count_answers.CountAnswers, "CountQueryAnswers", parts={count_answers.CountAnswer: CountQueryAnswer}
+)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Hash, Number, is_none
+from app.api.schemas.derived import model_of
+from app.domain.gates import coverage
 from app.domain.gates.coverage import Why
 from app.domain.policies.schema import Giver
+from app.services.datasets import spellings
 from app.services.gates.coverage import Outcome
 
 Whole = Annotated[int, Field(ge=0)]
 
 
-class FoundLevels(Answer):
-    """How far the values of a column are generalised."""
-
-    least: Annotated[int, Field(description="The least level of any value; 0: as it is.", examples=[0])]
-    greatest: Annotated[int, Field(description="The greatest level of any value.", examples=[2])]
-    height: Annotated[Whole, Field(description="The level at which everything is suppressed.", examples=[4])]
+FoundLevels: Any = model_of(coverage.Levels, "FoundLevels")
 
 
 class FoundIdentifier(Answer):
@@ -29,13 +27,7 @@ class FoundIdentifier(Answer):
     share: Annotated[Number, Field(description="Share of the cells that are of it.", examples=[0.98])]
 
 
-class FoundSpelling(Answer):
-    """One of several ways in which a file writes a value."""
-
-    text: Annotated[str, Field(description="As it is written.", examples=["Lafayette "])]
-    value: Annotated[str | None, Field(examples=["Lafayette"])]
-    """What it is read as; null: as missing."""
-    rows: Annotated[Whole, Field(description="Rows that have it.", examples=[1])]
+FoundSpelling: Any = model_of(spellings.Spelling, "FoundSpelling")
 
 
 class FoundColumn(Answer):

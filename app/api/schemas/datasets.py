@@ -8,9 +8,10 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Name, Number, Ref, Request, Resource, Text, is_none
 from app.api.schemas.coverage import FoundSpelling
-from app.api.schemas.derived import Asking
+from app.api.schemas.derived import Asking, model_of
 from app.api.schemas.uploads import SchemaProposalAnswer
 from app.domain.hierarchies.cell_formats import CellFormat
+from app.services.datasets import attribute_trees, dataset_profiles, person_signs
 from app.services.datasets.dataset_making import CreateDataset
 from app.services.datasets.dataset_schema import (
     AttributeDeclaration,
@@ -22,8 +23,8 @@ from app.services.datasets.dataset_schema import (
     Role,
     RowsAre,
 )
+from app.services.datasets.ingest import pieces
 from app.services.datasets.ingest.dialect import LeadingZeros
-from app.services.datasets.person_signs import SignKind
 
 MOST_ATTRIBUTES = 10_000
 
@@ -187,21 +188,10 @@ class TableReading(Answer):
     """Its upload's file."""
 
 
-class DatasetPreview(Answer):
-    """The first rows as they are stored."""
-
-    columns: Annotated[list[str], Field(max_length=MOST_ATTRIBUTES, examples=[["city"]])]
-    """Names of the columns."""
-    rows: Annotated[list[list[str | None]], Field(max_length=200, examples=[[["Lafayette"]]])]
-    """Cells, row by row; null is missing."""
-    total_rows: Annotated[Count, Field(description="Rows of the dataset.", examples=[12])]
+DatasetPreview: Any = model_of(pieces.Preview, "DatasetPreview")
 
 
-class ValueCount(Answer):
-    """A value and how many rows have it."""
-
-    value: Annotated[str, Field(description="The value.", examples=["Lafayette"])]
-    rows: Annotated[Count, Field(description="Rows that have it.", examples=[2])]
+ValueCount: Any = model_of(dataset_profiles.ValueCount, "ValueCount")
 
 
 class AttributeProfile(Answer):
@@ -224,36 +214,19 @@ class AttributeProfile(Answer):
     """Rows of the sensitive value that fewest have, a missing one being a value; null of other columns."""
 
 
-class PersonSign(Answer):
-    """A sign that one person has several rows."""
-
-    kind: Annotated[SignKind, Field(examples=["fixes_others"])]
-    """A column repeats and fixes others; e-mail addresses, telephone or official numbers repeat; or all rows
-    occur a multiple of times, as in releases of this service.
-    """
-    columns: Annotated[list[str], Field(max_length=MOST_ATTRIBUTES, examples=[["patient"]])]
-    """The columns that show it; none for whole rows."""
-    sentence: Annotated[str, Field(examples=["Every distinct row occurs 2 times, or a multiple of that."])]
-    """What was found, without any cell."""
+PersonSign: Any = model_of(person_signs.PersonSign, "PersonSign")
 
 
-class PersonSigns(Answer):
-    """Signs that one person has several rows, looked for in all columns of the upload."""
-
-    signs: Annotated[list[PersonSign], Field(max_length=3, description="The signs.", examples=[[]])]
-    person: Annotated[str | None, Field(max_length=1000, examples=["patient"])]
-    """Column that seems to say whom a row is about."""
-    persons: Annotated[Count | None, Field(description="Persons that it would make.", examples=[150])]
+PersonSigns: Any = model_of(
+    person_signs.PersonSigns, "PersonSigns", parts={person_signs.PersonSign: PersonSign}
+)
 
 
-class DatasetProfile(Answer):
-    """A dataset in numbers."""
-
-    rows: Annotated[Count, Field(description="Rows.", examples=[12])]
-    attributes: Annotated[list[AttributeProfile], Field(max_length=MOST_ATTRIBUTES)]
-    """The columns."""
-    person_signs: PersonSigns
-    """Signs that one person has several rows; none where the dataset says what a row is."""
+DatasetProfile: Any = model_of(
+    dataset_profiles.Profile,
+    "DatasetProfile",
+    parts={dataset_profiles.AttributeProfile: AttributeProfile, person_signs.PersonSigns: PersonSigns},
+)
 
 
 class CountedNode(Answer):
@@ -274,18 +247,11 @@ class CountedNode(Answer):
     """Those of its children that are shown."""
 
 
-class Ancestor(Answer):
-    """A node above."""
-
-    node: Annotated[Count, Field(description="Code of the node; 0 is the top.", examples=[0])]
-    label: Annotated[str, Field(max_length=1000, description="Its label.", examples=["*"])]
+Ancestor: Any = model_of(attribute_trees.Ancestor, "Ancestor")
 
 
-class AttributeTree(Answer):
-    """Part of the hierarchy of a dataset's attribute."""
-
-    attribute: Annotated[str, Field(max_length=1000, description="The attribute.", examples=["city"])]
-    height: Annotated[Count, Field(description="Height of the hierarchy.", examples=[4])]
-    rows: Annotated[Count, Field(description="Records of the dataset.", examples=[12])]
-    path: Annotated[list[Ancestor], Field(max_length=1000, description="From the top to above the root.")]
-    root: Annotated[CountedNode, Field(description="The node asked for, with what is below it.")]
+AttributeTree: Any = model_of(
+    attribute_trees.AttributeTree,
+    "AttributeTree",
+    parts={attribute_trees.Ancestor: Ancestor, attribute_trees.CountedNode: CountedNode},
+)

@@ -168,9 +168,9 @@ def request_of(
 def model_of(
     result: type,
     name: str,
-    fields: Mapping[str, Any],
+    fields: Mapping[str, Any] = types.MappingProxyType({}),
     parts: Mapping[type, Any] = types.MappingProxyType({}),
-) -> Model:
+) -> Any:  # noqa: ANN401 - a class of which type checkers know no more
     """The body that answers with a dataclass, ``fields`` in the place of its own of these names.
 
     ``parts`` are bodies made before, by the type that they answer with.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Name, Ref, Resource
-from app.api.schemas.derived import Asking
-from app.domain.risk.dictionary_order import Breach
-from app.services.datasets import dictionary_sets
+from app.api.schemas.derived import Asking, model_of
+from app.services.datasets import dictionary_orders, dictionary_sets
 from app.services.datasets.dictionary_orders import CompareDictionaries
 from app.services.datasets.dictionary_sets import MOST_MEMBERS, CreateDictionarySet
 
@@ -73,25 +72,9 @@ class NewDictionaryOrder(Asking[CompareDictionaries]):
     """The one that is to hold all of it, perhaps vaguer."""
 
 
-class FirstBreach(Answer):
-    """The first entity of the smaller dictionary that breaks the order."""
-
-    kind: Annotated[Breach, Field(examples=["entity_missing"])]
-    """The larger dictionary lacks the entity, or has a value of it that is neither the same nor more general.
-    """
-    row: Annotated[int, Field(ge=1, description="Row of the smaller dictionary, from 1.", examples=[4])]
-    entity: str | None
-    """The entity's identifier; null without the scope `data:read`."""
-    attribute: str | None
-    """The attribute whose value breaks it; null if the entity is missing."""
+FirstBreach: Any = model_of(dictionary_orders.FirstBreach, "FirstBreach")
 
 
-class DictionaryOrder(Answer):
-    """Whether all that the smaller dictionary holds is in the larger one, as precisely or vaguer."""
-
-    holds: Annotated[bool, Field(description="Whether it is.", examples=[True])]
-    first_breach: Annotated[FirstBreach | None, Field(description="Null if the order holds.")]
-    own_rows_consistent: Annotated[bool | None, Field(examples=[True])]
-    """Whether every record's own entity is in the smaller dictionary and consistent with the record as it is:
-    hypothesis (iii) of the upper bound. Null where identifiers do not tell.
-    """
+DictionaryOrder: Any = model_of(
+    dictionary_orders.DictionaryOrder, "DictionaryOrder", parts={dictionary_orders.FirstBreach: FirstBreach}
+)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Hash
+from app.api.schemas.derived import model_of
 from app.evidence.statement import Report
+from app.services.gates import tombstones
 from app.services.gates.evidence_values import StoredEvidence
 
 KeyId = Annotated[
@@ -30,13 +32,7 @@ class About(Answer):
     sha256: Hash
 
 
-class Revocation(Answer):
-    """That a verdict stands no more."""
-
-    revoked_at: Annotated[datetime, Field(examples=["2026-11-21T09:00:00Z"])]
-    """Since when."""
-    reason: Annotated[str, Field(max_length=2000, examples=["The census held people who were made up."])]
-    """The reason that was given."""
+Revocation: Any = model_of(tombstones.Revocation, "Revocation")
 
 
 class EvidenceSummary(Answer):

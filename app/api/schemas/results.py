@@ -8,19 +8,15 @@ from pydantic import Field
 
 from app.api.schemas.common import Answer, Count, Number
 from app.api.schemas.criteria import AttainedCriterion, Refusal
+from app.api.schemas.derived import model_of
 from app.api.schemas.scores import AssessmentResult
 from app.api.schemas.shown_rules import ShownSuppression
 from app.domain.risk.attackers import View
+from app.domain.search import outcome
 from app.domain.search.local_recoding.one_rule import MOST_ROUNDS
 from app.domain.search.objectives import MOST_CRITERIA
 
-
-class Shortfall(Answer):
-    """By how much a threshold is out of reach."""
-
-    best: Annotated[Number, Field(description="Best utility or risk that any rule attains.", examples=[13])]
-    by: Annotated[Number, Field(description="Its distance from the threshold.", examples=[1])]
-    records: Annotated[Count, Field(description="Records concerned.", examples=[12])]
+Shortfall: Any = model_of(outcome.Shortfall, "Shortfall")
 
 
 class MapPoint(Answer):

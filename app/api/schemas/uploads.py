@@ -8,10 +8,11 @@ from fastapi import Query
 from pydantic import Field
 
 from app.api.schemas.common import Answer, Column, Count, Hash, Name, Request, Resource
-from app.api.schemas.derived import Asking
+from app.api.schemas.derived import Asking, model_of
 from app.domain.hierarchies.cell_formats import CellFormat
 from app.services.datasets.dataset_schema import OnMissing, OnUnreadable
 from app.services.datasets.ingest.dialect import Dialect, LeadingZeros, UploadFormat
+from app.services.datasets.ingest.pieces import Preview
 from app.services.datasets.one_row_uploads import Kept, OneRowPerPerson
 from app.services.datasets.uploads import CreateUpload
 
@@ -125,14 +126,11 @@ class Upload(Resource):
     """
 
 
-class TablePreview(Answer):
-    """The first rows as they were read."""
-
-    columns: Annotated[list[str], Field(max_length=10_000, examples=[["city"]])]
-    """Names of the columns."""
-    rows: Annotated[list[list[str | None]], Field(max_length=200, examples=[[["Lafayette"]]])]
-    """Cells, row by row; null is missing."""
-    total_rows: Annotated[Count, Field(description="Rows of the upload.", examples=[12])]
+TablePreview: Any = model_of(
+    Preview,
+    "TablePreview",
+    {"total_rows": (Count, Field(description="Rows of the upload.", examples=[12]))},
+)
 
 
 class AttributeProposalAnswer(Answer):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from app.api.schemas.common import Answer, Count, Name, Request
-from app.api.schemas.derived import Asking
-from app.services.runs.webhook_values import DeliveryState, WebhookEvent
+from app.api.schemas.common import Answer, Name, Request
+from app.api.schemas.derived import Asking, model_of
+from app.services.runs import webhook_values
+from app.services.runs.webhook_values import WebhookEvent
 from app.services.runs.webhooks import MOST_URL, MOST_WEBHOOKS, CreateWebhook, WebhookMade
 
 Events = Annotated[
@@ -75,20 +76,7 @@ class SecretRotation(Request):
     """Hours for which messages are signed with the old secrets as well."""
 
 
-class Delivery(Answer):
-    """One message to a webhook."""
-
-    id: Annotated[str, Field(max_length=100)]
-    """Its `webhook-id`, the same in every attempt: know repeats by it."""
-    event: Annotated[str, Field(max_length=100, description="What it tells of.", examples=["run.failed"])]
-    state: Annotated[DeliveryState, Field(description="How it stands.")]
-    attempts: Annotated[Count, Field(description="How often it was sent.")]
-    created_at: Annotated[datetime, Field(description="When it was written.")]
-    next_attempt_at: Annotated[datetime | None, Field(description="When it is sent next; null: never again.")]
-    delivered_at: Annotated[datetime | None, Field(description="When its receiver took it.")]
-    status: Annotated[int | None, Field(description="HTTP status of the last attempt; null: none came.")]
-    error: Annotated[str | None, Field(max_length=100)]
-    """Why no status came: `timeout`, `unreachable`, `unknown-host`, `address-not-allowed`, `disabled`."""
+Delivery: Any = model_of(webhook_values.Delivery, "Delivery")
 
 
 class DeliveryListing(Answer):

@@ -18,11 +18,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from app.domain.arrays import Bools, Ints, Longs
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.classes.persons import class_persons
 from app.domain.direct_identifiers.recognition import RecognisedKind
 from app.domain.errors import InvalidInput
@@ -45,11 +47,14 @@ KEY: Final = "key"
 
 @dataclass(frozen=True)
 class Levels:
-    """How far the values of a column are generalised, of ``height`` levels; 0 is as they are."""
+    """How far the values of a column are generalised."""
 
-    least: int
-    greatest: int
-    height: int
+    least: Annotated[int, Example(0)]
+    """The least level of any value; 0: as it is."""
+    greatest: Annotated[int, Example(2)]
+    """The greatest level of any value."""
+    height: Annotated[int, Ge(0), Example(4)]
+    """The level at which everything is suppressed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from app.domain.arrays import Floats
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.counting.counter import Counter
 from app.domain.risk.assessment import Assessment, assess
 from app.domain.risk.attackers import SetAssessment, assess_set
@@ -39,15 +41,14 @@ class Counters:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """By how much the threshold is out of reach.
+    """By how much a threshold is out of reach."""
 
-    ``best`` is the greatest utility or least loss (``min_risk``) or the least risk (``max_utility``) that any
-    rule attains, of the worst of the ``records`` concerned; ``by`` its distance from the threshold.
-    """
-
-    best: float
-    by: float
-    records: int
+    best: Annotated[float, Example(13)]
+    """Best utility or risk that any rule attains."""
+    by: Annotated[float, Example(1)]
+    """Its distance from the threshold."""
+    records: Annotated[int, Ge(0), Example(12)]
+    """Records concerned."""
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, MaxLen
 
 from app.domain.arrays import Ints, Longs
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import NotFound
 from app.domain.hierarchies.hierarchy import Hierarchy
 
@@ -32,21 +35,28 @@ class CountedNode:
 
 @dataclass(frozen=True)
 class Ancestor:
-    """A node on the way from the top."""
+    """A node above."""
 
-    node: int
-    label: str
+    node: Annotated[int, Ge(0), Example(0)]
+    """Code of the node; 0 is the top."""
+    label: Annotated[str, MaxLen(1_000), Example("*")]
+    """Its label."""
 
 
 @dataclass(frozen=True)
 class AttributeTree:
-    """Part of the hierarchy of a dataset's attribute; ``path`` leads from the top to above ``root``."""
+    """Part of the hierarchy of a dataset's attribute."""
 
-    attribute: str
-    height: int
-    rows: int
-    path: tuple[Ancestor, ...]
+    attribute: Annotated[str, MaxLen(1_000), Example("city")]
+    """The attribute."""
+    height: Annotated[int, Ge(0), Example(4)]
+    """Height of the hierarchy."""
+    rows: Annotated[int, Ge(0), Example(12)]
+    """Records of the dataset."""
+    path: Annotated[tuple[Ancestor, ...], MaxLen(1_000)]
+    """From the top to above the root."""
     root: CountedNode
+    """The node asked for, with what is below it."""
 
 
 @dataclass(frozen=True)

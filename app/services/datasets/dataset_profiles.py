@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from heapq import nsmallest
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, MaxLen
 
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.hierarchies.spellings import reading
 from app.services.datasets.dataset_encoding import EncodedAttribute, as_declared
 from app.services.datasets.dataset_schema import AttributeDeclaration, Role
@@ -22,10 +24,12 @@ from app.services.resources import JsonObject
 
 @dataclass(frozen=True)
 class ValueCount:
-    """A value and the number of rows that have it."""
+    """A value and how many rows have it."""
 
-    value: str
-    rows: int
+    value: Annotated[str, Example("Lafayette")]
+    """The value."""
+    rows: Annotated[int, Ge(0), Example(2)]
+    """Rows that have it."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,14 @@ class AttributeProfile:
 
 @dataclass(frozen=True)
 class Profile:
-    """A dataset in numbers; the lists of values are None without the scope data:read."""
+    """A dataset in numbers."""
 
-    rows: int
-    attributes: tuple[AttributeProfile, ...]
+    rows: Annotated[int, Ge(0), Example(12)]
+    """Rows."""
+    attributes: Annotated[tuple[AttributeProfile, ...], MaxLen(10_000)]
+    """The columns."""
     person_signs: PersonSigns = NO_SIGNS
+    """Signs that one person has several rows; none where the dataset says what a row is."""
 
     def shown(self, limit: int | None) -> Profile:
         """With at most so many values per list, or without lists."""

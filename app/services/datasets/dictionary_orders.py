@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from annotated_types import Ge
 
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.dictionaries.dictionary import Dictionary
 from app.domain.errors import Fault, refuse
 from app.domain.risk.dictionary_order import Breach, OrderAnswer, dictionary_order, own_rows_consistent
@@ -28,29 +30,32 @@ class CompareDictionaries:
 
 @dataclass(frozen=True)
 class FirstBreach:
-    """The first entity of the smaller dictionary, in its order, that breaks the order.
+    """The first entity of the smaller dictionary that breaks the order."""
 
-    ``row`` counts from 1; ``entity`` is its identifier, None without the scope data:read. ``attribute`` is
-    None where the larger dictionary lacks the entity.
+    kind: Annotated[Breach, Example("entity_missing")]
+    """The larger dictionary lacks the entity, or has a value of it that is neither the same nor more
+    general.
     """
-
-    kind: Breach
-    row: int
+    row: Annotated[int, Ge(1), Example(4)]
+    """Row of the smaller dictionary, from 1."""
     entity: str | None
+    """The entity's identifier; null without the scope `data:read`."""
     attribute: str | None
+    """The attribute whose value breaks it; null if the entity is missing."""
 
 
 @dataclass(frozen=True)
 class DictionaryOrder:
-    """The answer; ``own_rows_consistent`` is hypothesis (iii) of the upper bound for the smaller one.
+    """Whether all that the smaller dictionary holds is in the larger one, as precisely or vaguer."""
 
-    That is whether every record's own entity is in it and consistent with the record as it is; None where the
-    identifiers of dataset and dictionary do not tell.
-    """
-
-    holds: bool
+    holds: Annotated[bool, Example(True)]
+    """Whether it is."""
     first_breach: FirstBreach | None
-    own_rows_consistent: bool | None
+    """Null if the order holds."""
+    own_rows_consistent: Annotated[bool | None, Example(True)]
+    """Whether every record's own entity is in the smaller dictionary and consistent with the record as
+    it is: hypothesis (iii) of the upper bound. Null where identifiers do not tell.
+    """
 
 
 class DictionaryOrderService:

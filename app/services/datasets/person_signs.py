@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
+from annotated_types import Ge, MaxLen
 
 from app.domain.arrays import Ints, Longs
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.direct_identifiers.recognition import recognised_kinds
 from app.domain.tables.distinct import distinct_rows, one_of_each
 from app.services.datasets.ingest.role_proposals import subject_of
@@ -42,23 +44,28 @@ SignKind = Literal["fixes_others", "number_repeats", "common_divisor"]
 
 @dataclass(frozen=True)
 class PersonSign:
-    """A kind of sign, the columns that show it, none for whole rows, and what was found, without any cell."""
+    """A sign that one person has several rows."""
 
-    kind: SignKind
-    columns: tuple[str, ...]
-    sentence: str
+    kind: Annotated[SignKind, Example("fixes_others")]
+    """A column repeats and fixes others; e-mail addresses, telephone or official numbers repeat; or
+    all rows occur a multiple of times, as in releases of this service.
+    """
+    columns: Annotated[tuple[str, ...], MaxLen(10_000), Example(["patient"])]
+    """The columns that show it; none for whole rows."""
+    sentence: Annotated[str, Example("Every distinct row occurs 2 times, or a multiple of that.")]
+    """What was found, without any cell."""
 
 
 @dataclass(frozen=True)
 class PersonSigns:
-    """The signs, the column that seems to say whom a row is about, and the persons that it would make.
+    """Signs that one person has several rows, looked for in all columns of the upload."""
 
-    There is no such column where only a common divisor was found, which releases of the product may have.
-    """
-
-    signs: tuple[PersonSign, ...] = ()
-    person: str | None = None
-    persons: int | None = None
+    signs: Annotated[tuple[PersonSign, ...], MaxLen(3), Example([])] = ()
+    """The signs."""
+    person: Annotated[str | None, MaxLen(1_000), Example("patient")] = None
+    """Column that seems to say whom a row is about."""
+    persons: Annotated[int | None, Ge(0), Example(150)] = None
+    """Persons that it would make."""
 
     @property
     def doubt(self) -> str:

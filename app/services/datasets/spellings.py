@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import numpy as np
+from annotated_types import Ge
 
 from app.domain.arrays import Ints
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.hierarchies.hierarchy import TOP, Hierarchy
 from app.services.datasets.dataset_encoding import EncodedAttribute
 from app.services.datasets.text_columns import MISSING, TextColumn
@@ -18,11 +20,14 @@ MOST_NAMED: Final = 100
 
 @dataclass(frozen=True)
 class Spelling:
-    """One of several ways in which a file writes a value, None if it is read as missing, and its rows."""
+    """One of several ways in which a file writes a value."""
 
-    text: str
-    value: str | None
-    rows: int
+    text: Annotated[str, Example("Lafayette ")]
+    """As it is written."""
+    value: Annotated[str | None, Example("Lafayette")]
+    """What it is read as; null: as missing."""
+    rows: Annotated[int, Ge(0), Example(1)]
+    """Rows that have it."""
 
 
 def spellings_of(column: TextColumn) -> tuple[Spelling, ...]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
+from annotated_types import MaxLen
+
+from app.domain.catalogue.catalogue_types import Example
 from app.services.fingerprints import resource_sha256
 from app.services.resources import JsonObject, Kind, Stored
 
@@ -18,10 +21,12 @@ _OF_ITS_DAY: Final = frozenset(
 
 @dataclass(frozen=True)
 class Revocation:
-    """That a verdict stands no more, since when, and why."""
+    """That a verdict stands no more."""
 
-    revoked_at: datetime
-    reason: str
+    revoked_at: Annotated[datetime, Example("2026-11-21T09:00:00Z")]
+    """Since when."""
+    reason: Annotated[str, MaxLen(2_000), Example("The census held people who were made up.")]
+    """The reason that was given."""
 
 
 class Tombstones(Protocol):

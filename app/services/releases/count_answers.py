@@ -6,10 +6,12 @@ import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
+from annotated_types import Ge, MaxLen
 
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import InvalidInput, NotSupported
 from app.domain.hierarchies.predicates import AskedAttribute, Order, Predicate
 from app.domain.mechanisms.count_estimates import CountEstimates, EstimateOptions, Estimator
@@ -72,12 +74,18 @@ class AskCounts:
 
 @dataclass(frozen=True)
 class UnderlyingError:
-    """How far an estimate is off from the records selected times a share in what they are a sample of."""
+    """How far the estimate is off if the records themselves are a sample of something larger."""
 
-    standard_error: float
-    low: float
-    high: float
-    interval: Literal["normal", "wilson", "bounded"]
+    standard_error: Annotated[float, Example(2.4)]
+    """Over samples and draws together; 0 where none or all of the records show one of the values."""
+    low: Annotated[float, Example(2.8)]
+    """Where the interval at the level begins."""
+    high: Annotated[float, Example(12.2)]
+    """Where it ends."""
+    interval: Annotated[Literal["normal", "wilson", "bounded"], Example("normal")]
+    """By which law: `wilson` where none or all of the records show one of the values; `bounded` where
+    there are too few records for either.
+    """
 
 
 @dataclass(frozen=True)
@@ -102,16 +110,24 @@ class CountAnswer:
 
 @dataclass(frozen=True)
 class CountAnswers:
-    """The answers to all queries, in their order."""
+    """The answers to COUNT queries."""
 
-    release: str
-    drawn_attribute: str | None
-    rows: int
-    level: float
-    clip: bool
-    estimator: Estimator
-    without_errors: str | None
-    answers: tuple[CountAnswer, ...]
+    release: Annotated[str, MaxLen(100), Example("residents-perturbed")]
+    """Name of the release."""
+    drawn_attribute: Annotated[str | None, MaxLen(1_000), Example("education")]
+    """The attribute that is counted through the transition matrix; null if none was drawn."""
+    rows: Annotated[int, Ge(0), Example(24)]
+    """Rows of the release."""
+    level: Annotated[float, Example(0.95)]
+    """Level of the intervals."""
+    clip: Annotated[bool, Example(False)]
+    """Whether they were clipped."""
+    estimator: Annotated[Estimator, Example("unbiased")]
+    """What was estimated by."""
+    without_errors: Annotated[str | None, MaxLen(1_000), Example(None)]
+    """Why no standard errors are told; null where they are."""
+    answers: Annotated[tuple[CountAnswer, ...], MaxLen(MOST_QUERIES)]
+    """One per query, in their order."""
 
 
 class ReleaseCounts:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from typing import Annotated
 
-from app.domain.catalogue.catalogue_types import Hypothesis
+from annotated_types import MaxLen
+
+from app.domain.catalogue.catalogue_types import Example, Hypothesis
 from app.domain.gates.spending_kept import TableSpending
 from app.domain.mechanisms.guarantee_models import BOUNDED_PRIVACY
 from app.domain.mechanisms.privacy_loss import PrivacyLoss, decimal_text
@@ -25,10 +28,12 @@ from app.services.resources import JsonObject, Kind, Stored
 
 @dataclass(frozen=True)
 class Void:
-    """A release beside which the sum promises nothing; ``release`` is None once it is deleted."""
+    """A release of the table beside which the sum promises nothing."""
 
-    release: str | None
-    reason: str
+    release: Annotated[str | None, MaxLen(100), Example("residents-perturbed")]
+    """Its name; null if it is deleted."""
+    reason: Annotated[str, MaxLen(1_000)]
+    """Why it has no share that could be added."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 import numpy as np
+from annotated_types import Ge, MaxLen
 
+from app.domain.catalogue.catalogue_types import Example
 from app.domain.errors import pointing_into
 from app.domain.models.class_suppression import ClassSuppression
 from app.domain.rules.condition_truth import Column
@@ -67,26 +69,32 @@ class PreviewRule:
 
 @dataclass(frozen=True)
 class PreviewedRecord:
-    """One record: a cell is None where it is missing or suppressed.
+    """One record before and after."""
 
-    ``steps`` lead from the original up to the shown value; None where the hierarchy is no tree and they have
-    no number.
+    row: Annotated[int, Ge(1), Example(1)]
+    """Row number, from 1."""
+    before: Annotated[tuple[str | None, ...], MaxLen(10_000), Example(["Lafayette"])]
+    """Cells, column by column; null is missing or suppressed."""
+    after: Annotated[tuple[str | None, ...], MaxLen(10_000), Example(["Tippecanoe"])]
+    """Cells, column by column; null is missing or suppressed."""
+    steps: Annotated[tuple[Annotated[int, Ge(0)] | None, ...], MaxLen(10_000), Example([1])]
+    """Per column the steps from the original up to the shown value, as rules of single records take
+    them; 0 is as it is. Null where a hierarchy with several parents per value has no such number.
     """
-
-    row: int
-    before: tuple[str | None, ...]
-    after: tuple[str | None, ...]
-    steps: tuple[int | None, ...]
 
 
 @dataclass(frozen=True)
 class RulePreview:
-    """The records, with the hierarchies' heights: as many steps suppress a value."""
+    """Some records before and after."""
 
-    columns: tuple[str, ...]
-    heights: tuple[int, ...]
-    total_rows: int
-    records: tuple[PreviewedRecord, ...]
+    columns: Annotated[tuple[str, ...], MaxLen(10_000), Example(["city"])]
+    """The disclosed attributes."""
+    heights: Annotated[tuple[Annotated[int, Ge(0)], ...], MaxLen(10_000), Example([4])]
+    """Their hierarchies' heights."""
+    total_rows: Annotated[int, Ge(0), Example(12)]
+    """Rows of the dataset."""
+    records: Annotated[tuple[PreviewedRecord, ...], MaxLen(200)]
+    """The records."""
 
 
 def preview_of(table: Table, rule: Rule, first: int, limit: int) -> RulePreview:

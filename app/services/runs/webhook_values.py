@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
+from annotated_types import Ge, MaxLen
+
+from app.domain.catalogue.catalogue_types import Example
 from app.services.resources import ALWAYS, JsonObject, Period, TenantId
 
 
@@ -51,17 +54,26 @@ class Webhook:
 
 @dataclass(frozen=True)
 class Delivery:
-    """One message to one webhook; ``error`` is a word, never what the receiver answered."""
+    """One message to a webhook."""
 
-    id: str
-    event: str
+    id: Annotated[str, MaxLen(100)]
+    """Its `webhook-id`, the same in every attempt: know repeats by it."""
+    event: Annotated[str, MaxLen(100), Example("run.failed")]
+    """What it tells of."""
     state: DeliveryState
-    attempts: int
+    """How it stands."""
+    attempts: Annotated[int, Ge(0)]
+    """How often it was sent."""
     created_at: datetime
+    """When it was written."""
     next_attempt_at: datetime | None = None
+    """When it is sent next; null: never again."""
     delivered_at: datetime | None = None
+    """When its receiver took it."""
     status: int | None = None
-    error: str | None = None
+    """HTTP status of the last attempt; null: none came."""
+    error: Annotated[str | None, MaxLen(100)] = None
+    """Why no status came: `timeout`, `unreachable`, `unknown-host`, `address-not-allowed`, `disabled`."""
 
 
 @dataclass(frozen=True)

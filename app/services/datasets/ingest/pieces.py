@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from annotated_types import Ge, MaxLen
 
+from app.domain.catalogue.catalogue_types import Example
 from app.services.datasets.ingest.dialect import Dialect
 
 ROWS_PER_PIECE: Final = 100_000
@@ -25,11 +27,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class Preview:
-    """The first rows as stored; None is a missing cell."""
+    """The first rows as they are stored."""
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    total_rows: int
+    columns: Annotated[tuple[str, ...], MaxLen(10_000), Example(["city"])]
+    """Names of the columns."""
+    rows: Annotated[tuple[tuple[str | None, ...], ...], MaxLen(200), Example([["Lafayette"]])]
+    """Cells, row by row; null is missing."""
+    total_rows: Annotated[int, Ge(0), Example(12)]
+    """Rows of the dataset."""
 
 
 class PieceWriter:
