@@ -205,8 +205,7 @@ class Settings(BaseSettings):
     worker_concurrency: Annotated[int, Field(ge=1, le=64)] = 1
     """Runs that a worker executes at once."""
     run_memory_mib: Annotated[int, Field(ge=512)] = 8192
-    """Resident memory of a run's process, in MiB. Datasets and dictionaries whose columns would take more, at
-    8 bytes a cell, are refused before they are read (`too-many-cells`)."""
+    """Resident memory of a run's process, in MiB; tables of more, at 8 bytes a cell, are refused."""
     run_seconds: Annotated[int, Field(ge=1)] = 6 * 3600
     """Longest wall-clock time of one attempt of a run."""
     cluster: Annotated[str, Field(pattern=r"^(tls|tcp)://[^/@\s]+:[0-9]{1,5}$")] | None = Field(

@@ -27,13 +27,16 @@ class Described(BaseModel):
 
 
 def texts_below_fields(described: type) -> Mapping[str, str]:
-    """Field of a class → the text below it, in one line; fields without one are left out."""
-    classes = [own for own in reversed(described.__mro__) if own.__module__.startswith("app.")]
-    return {
-        field: text
-        for own in classes
-        for field, text in _docstrings(own.__module__).get(own.__qualname__, {}).items()
-    }
+    """Field of a class → the text below it, in one line; fields without one are left out.
+
+    Fields may be inherited from classes of the same top-level package.
+    """
+    package = described.__module__.partition(".")[0]
+    texts: dict[str, str] = {}
+    for own in reversed(described.__mro__):
+        if own.__module__.partition(".")[0] == package:
+            texts |= _docstrings(own.__module__).get(own.__qualname__, {})
+    return texts
 
 
 @functools.cache
