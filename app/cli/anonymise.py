@@ -11,7 +11,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing, suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -329,7 +329,7 @@ async def _table(path: Path, proposal: DialectProposal) -> Table:
         read = [read_piece(piece) async for piece in pieces]
     texts = [pa.table({name: own[name].cast(pa.large_string()) for name in own.column_names}) for own in read]
     table = table_of(pa.concat_tables([with_missing(own, proposal.dialect) for own in texts]), "TABLE")
-    usual, read = plain(asdict(Dialect())), plain(asdict(proposal.dialect))
+    usual, read = plain(Dialect()), plain(proposal.dialect)
     said = {name: own for name, own in read.items() if own != usual[name]}
     return replace(table, notes=(*proposal.notes, *table.notes), file=said)
 

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import aclosing, contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
@@ -170,7 +170,7 @@ class _Answers(httpx.BaseTransport):
             # As it is made: what is shown of it is its document.
             attributes = tuple(replace(own, definition=None) for own in proposal.attributes)
             proposal = replace(proposal, attributes=attributes)
-        document: JsonObject = plain(asdict(proposal))
+        document: JsonObject = plain(proposal)
         return document
 
     def _define(self, request: httpx.Request) -> JsonObject:

@@ -7,6 +7,7 @@ equal content hashes equally in every tenant and every year.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +40,10 @@ def plain(value: Any) -> Any: ...  # noqa: ANN401 - any JSON value
 
 
 def plain(value: Any) -> Any:
-    """The value as JSON types: tuples as lists, numpy scalars as Python numbers, infinity as "inf"."""
+    """The value as JSON types, infinity as "inf".
+
+    Dataclasses become objects, tuples lists, numpy scalars Python numbers.
+    """
     kind = type(value)
     if kind in _PLAIN or (kind is float and not math.isinf(value)):
         return value
@@ -51,6 +55,8 @@ def plain(value: Any) -> Any:
         return str(value) if isinstance(value, str) else value
     if isinstance(value, Sequence):
         return [plain(item) for item in value]
+    if dataclasses.is_dataclass(value):
+        return {own.name: plain(getattr(value, own.name)) for own in dataclasses.fields(value)}
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and math.isinf(value):

@@ -212,8 +212,8 @@ class QuestionService(NamedResources, ABC, Generic[R, Q, W]):
     ) -> RunStarted:
         """Store the question and queue its run, or claim it for who can do it at once, in one transaction.
 
-        If the answer is known from an equal question, the run has succeeded at once. An ``estimate`` that is
-        known already is above what a claimant does at once.
+        If the answer is known from an equal question, the run has succeeded at once. With an ``estimate``
+        nothing is loaded to make one; the run is then the claimant's, whatever its size.
         """
         async with self._look_up(actor, request, "run") as asked:
             question, known = asked.question, asked.recalled.result

@@ -125,8 +125,8 @@ def _check_numbers(bounds: GuaranteeBounds, pointer: str, found: Findings) -> No
         at = joined(f"{pointer}/model", own.parameter)
         noted = Findings()
         check_threshold(noted, at, model.numbers[own.parameter], own, {})
-        told = noted.lint()
-        for note, faults in ((found.error, told.errors), (found.warn, told.warnings)):
+        lint = noted.lint()
+        for note, faults in ((found.error, lint.errors), (found.warn, lint.warnings)):
             for fault in faults:
                 note(f"{at}/{own.comparison}", fault.code, fault.message, fault.remedy)
     for name, asked in (bounds.choices or {}).items():

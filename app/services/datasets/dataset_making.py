@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, Self
 
@@ -158,7 +158,7 @@ def reading_document(
     declared: Sequence[AttributeDeclaration], hierarchies: Mapping[str, Stored], dialect: JsonObject
 ) -> JsonObject:
     """How columns and an upload's file are read, of what is not usual, as the schema of a policy says it."""
-    usual = plain(asdict(Dialect()))
+    usual = plain(Dialect())
     return {
         "columns": {own.name: _column_reading(own, hierarchies.get(own.name)) for own in declared},
         "file": {key: own for key, own in dialect.items() if own not in (usual[key], None, [])},

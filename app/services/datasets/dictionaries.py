@@ -87,6 +87,12 @@ class CreateDictionary:
     same_entities_as: str | None = None
     from_dataset: str | None = None
 
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the upload that it is made of."""
+        linked = [link.column for link in self.links]
+        return linked if self.identifier is None else [*linked, self.identifier]
+
 
 class DictionaryService(TableResources):
     """Create and read dictionaries."""
@@ -101,7 +107,7 @@ class DictionaryService(TableResources):
         _check_links(request)
         async with self._store.work(actor.tenant) as work:
             sources = await _read_sources(work, request)
-            self._loader.require_room(sources.upload, [link.column for link in request.links], "/links")
+            self._loader.require_room(sources.upload, request.columns, "/links")
             content = await read_dictionary(work, sources.document)
         new = await asyncio.to_thread(_resource, request, sources, content)
         return await self._add(actor, new)
@@ -214,10 +220,7 @@ def _faults_of_transform(pointer: str, transform: Transform) -> list[Fault]:
 async def _read_sources(work: UnitOfWork, request: CreateDictionary) -> _Sources:
     resources = work.resources
     upload = await resources.get(Kind.UPLOAD, request.upload or "")
-    names = [link.column for link in request.links]
-    check_columns_exist(
-        upload, names if request.identifier is None else [*names, request.identifier], "/links"
-    )
+    check_columns_exist(upload, request.columns, "/links")
     same = None
     if request.same_entities_as is not None:
         same = await resources.get(Kind.DATASET, request.same_entities_as)

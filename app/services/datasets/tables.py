@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable
 from typing import Any, Final
 
 from app.domain.counting.counter import Matching
@@ -127,7 +127,7 @@ class TableLoader:
         loader._is_of_files = True
         return loader
 
-    def require_room(self, upload: Stored, names: Sequence[str], pointer: str) -> None:
+    def require_room(self, upload: Stored, names: Collection[str], pointer: str) -> None:
         """Raise InvalidInput at ``pointer`` if so many columns of an upload cannot be held."""
         rows, asked = upload.summary["rows"], len(set(names))
         if _BYTES_PER_CELL * rows * asked > self._most_bytes:

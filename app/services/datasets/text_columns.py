@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from app.services.ports import UnitOfWork  # a file that is read without a store does not load it
 
 MISSING = -1
-_STEP: Final = 1 << 20
-"""Positions that are counted at once, unless there are more texts."""
 
+_STEP: Final = 1 << 20
+"""Rows that are joined to one part, and cells that are counted at once unless there are more texts."""
 
 _Part = tuple[npt.NDArray[np.int32], pa.Array]
 _TEXTS: Final = pa.dictionary(pa.int32(), pa.string())
@@ -102,7 +102,8 @@ async def read_columns(
     wanted = tuple(dict.fromkeys(names))
     parts = _Parts(wanted)
     async for payload in work.pieces.read(upload.id):
-        await asyncio.to_thread(lambda payload: parts.add(read_piece(payload, wanted)), payload)
+        table = await asyncio.to_thread(read_piece, payload, wanted)
+        await asyncio.to_thread(parts.add, table)
     return await asyncio.to_thread(parts.columns, reading_of(upload.summary["dialect"]))
 
 
@@ -125,10 +126,10 @@ def columns_of(tables: Sequence[pa.Table], dialect: Dialect | None = None) -> di
 
 
 class _Parts:
-    """Columns of which one part after the other comes, so that a register fills the memory once.
+    """Columns of an upload, of which one part comes after the other: a register fills the memory once.
 
-    Of each column it has positions and texts by part. Parts are joined as soon as they have so many rows
-    together that their memory goes back to the system when it is free, and is not kept for more small ones.
+    Small parts are joined to larger ones on the way. The memory of a large part goes back to the system once
+    it is free; that of many small ones would be kept for others.
     """
 
     def __init__(self, names: Sequence[str]) -> None:

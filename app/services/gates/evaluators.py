@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from app.domain.errors import InvalidInput, NotSupported
+from app.domain.errors import InvalidInput, NotSupported, refuse
 from app.domain.policies.findings import Findings
 from app.domain.policies.lint import check_requirement
 from app.domain.policies.policy import Requirement
@@ -45,10 +45,10 @@ def _refuse(criterion: Requirement, context: EvaluationContext) -> None:
     """Refuse a scope that the kind does not have, and rows of which nobody knows what or whose they are."""
     if context.doubt is not None:
         raise InvalidInput([context.doubt])
-    found = Findings()
-    check_requirement(context.subject.policy, criterion, "", found)
-    if found.has_error_in("/scope"):
-        raise InvalidInput([own for own in found.lint().errors if own.pointer.startswith("/scope")])
+    if not criterion.scope.is_everything:
+        found = Findings()
+        check_requirement(context.subject.policy, criterion, "", found)
+        refuse([own for own in found.lint().errors if own.pointer.startswith("/scope")])
     file = context.alone
     if file is None or context.table.persons is None:
         return

@@ -84,7 +84,7 @@ def mechanism_summary(
         "name": mechanism.name,
         "version": mechanism.version,
         "family": mechanism.family,
-        "guarantees": [plain(asdict(own)) for own in plan.guarantees],
+        "guarantees": [plain(own) for own in plan.guarantees],
         "warnings": list(plan.warnings),
         "independent_of_earlier": independent,
         "csv_sha256": csv_sha256,
@@ -209,8 +209,8 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
             carried += [_weakest(promised, own) for own in _CARRIED_OF_VALUES if own in rests_on]
             losses = [own["parameters"] for own in replacing], of_records
             bounded = bounded_guarantee_together(name, *losses, carried, weakest)
-            return _with_known(plain(asdict(bounded)), refuted.get(name))
-        return _with_known(plain(asdict(private_guarantee_together(stated, carried, weakest))))
+            return _with_known(plain(bounded), refuted.get(name))
+        return _with_known(plain(private_guarantee_together(stated, carried, weakest)))
     # Another delivery may call it otherwise.
     attributes = sorted(attributes_of(promised))
     found = guarantee_together(
@@ -219,7 +219,7 @@ def together(draws: Sequence[Stored | Draw], refuted: Mapping[str, Hypothesis]) 
         _weakest(promised, ONE_RECORD_PER_PERSON),
         _weakest(promised, DOMAIN_IS_PUBLIC),
     )
-    return _with_known(plain(asdict(found)), *map(refuted.get, attributes))
+    return _with_known(plain(found), *map(refuted.get, attributes))
 
 
 def _promised_privacy(release: Stored | Draw) -> Mapping[str, float | str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 import numpy as np
@@ -171,7 +171,7 @@ class AssessmentResult(Score):
     @property
     def document(self) -> JsonObject:
         """As it is stored: no ids and no times, infinities as "inf", null what has no meaning here."""
-        document: JsonObject = plain(asdict(self))
+        document: JsonObject = plain(self)
         if self.views is not None and self.views.bayes is None:
             del document["views"]["bayes"]
         return document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from app.domain.policies.objectives import objective_of
 from app.domain.rules.rule import Rule
@@ -187,7 +187,7 @@ class AlternativesWork(OptimisationWork):
             return rule_of_least_loss(own, rule, self._table, self._search, sha256)
 
         made = compared(outcome, self._asked, self._table, written, question.budget.shown())
-        result = plain(asdict(made))
+        result = plain(made)
         found_by = asked.sha256 if outcome.complete else None
         rules = found_rules(result, asked.name, question.sources, found_by)
 

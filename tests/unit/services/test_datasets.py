@@ -219,6 +219,8 @@ async def test_columns_that_would_not_fit_into_memory_are_refused_before_they_ar
     links = tuple(Link(name, name) for name in "abc")
     with pytest.raises(InvalidInput, match="do not fit"):
         await dictionaries.create(world.actor, CreateDictionary("three", "u", links))
+    with pytest.raises(InvalidInput, match="do not fit"):
+        await dictionaries.create(world.actor, CreateDictionary("three", "u", links[:2], identifier="c"))
     await dictionaries.create(world.actor, CreateDictionary("two", "u", links[:2]))
     await datasets.create(world.actor, replace(three, attributes=three.attributes[:2], rows_are="persons"))
 

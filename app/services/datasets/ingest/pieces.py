@@ -27,7 +27,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Preview:
-    """The first rows as they are stored."""
+    """The first rows as they were read."""
 
     columns: Annotated[tuple[str, ...], MaxLen(10_000), Example(["city"])]
     """Names of the columns."""
