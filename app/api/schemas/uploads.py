@@ -126,11 +126,7 @@ class Upload(Resource):
     """
 
 
-TablePreview: Any = model_of(
-    Preview,
-    "TablePreview",
-    {"total_rows": (Count, Field(description="Rows of the upload.", examples=[12]))},
-)
+TablePreview: Any = model_of(Preview, "TablePreview")
 
 
 class AttributeProposalAnswer(Answer):

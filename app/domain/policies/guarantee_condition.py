@@ -156,7 +156,7 @@ def _check_attribute(checked: Checked, bounds: GuaranteeBounds, pointer: str) ->
     found, schema, name = checked.found, checked.policy.schema, bounds.attribute
     if schema is None or schema.is_draft:
         return
-    sensitive = [own for own, role in schema.attributes.items() if role == "sensitive"]
+    sensitive = [attribute for attribute, role in schema.attributes.items() if role == "sensitive"]
     if name is not None and name not in sensitive:
         found.error(
             pointer, "wrong-role", f"By the policy's schema {name!r} is no sensitive attribute.",

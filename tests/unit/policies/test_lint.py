@@ -166,6 +166,14 @@ def test_criteria_that_no_release_can_meet_together_are_an_error(one, other):
     assert warnings["/criteria/1/demand/threshold"] == "contradictory"
 
 
+@pytest.mark.parametrize(("version", "contradictory"), [(1, False), (2, True)])
+def test_two_versions_of_a_measure_are_not_compared(version, contradictory):
+    low = {**measured("alpha_k_anonymity", "alpha", "at_most", 0.2), "version": 2}
+    high = {**measured("alpha_k_anonymity", "alpha", "at_least", 0.5), "version": version}
+    errors, _ = found(criterion(low, id="a"), criterion(high, id="b"))
+    assert ("contradictory" in errors.values()) == contradictory
+
+
 @pytest.mark.parametrize(
     ("one", "other", "implied"),
     [

@@ -34,7 +34,7 @@ class Preview:
     rows: Annotated[tuple[tuple[str | None, ...], ...], MaxLen(200), Example([["Lafayette"]])]
     """Cells, row by row; null is missing."""
     total_rows: Annotated[int, Ge(0), Example(12)]
-    """Rows of the dataset."""
+    """Rows of the whole table."""
 
 
 class PieceWriter:
